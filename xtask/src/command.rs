@@ -201,8 +201,8 @@ pub(crate) fn workspace() -> Result<PathBuf> {
 
 /// Returns the machine that the compiler is for.
 pub(crate) fn host() -> Result<String> {
-    let told = cmd("rustc -vV").text()?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let reported = cmd("rustc -vV").text()?;
+    let host = reported.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc does not say which machine it is for")
 }
 

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_is_told_of_the_programs_of_each_processor_alone() {
+    fn the_kernel_learns_of_the_programs_of_each_processor_alone() {
         let own = std::fs::read("/proc/self/exe").expect("this program");
         for (name, machine) in [("arm64", [0xb7, 0]), ("riscv64", [0xf3, 0]), ("s390x", [0, 0x16])] {
             let order = if name == "s390x" { 2 } else { 1 };

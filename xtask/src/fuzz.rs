@@ -122,8 +122,8 @@ impl Seen {
     }
 
     fn row(&self) -> String {
-        let told = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
-        [self.executions, self.first, self.last].map(told).join(" | ")
+        let shown = |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
+        [self.executions, self.first, self.last].map(shown).join(" | ")
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_libfuzzer_reached_is_told() {
+    fn what_libfuzzer_reached_is_reported() {
         let mut seen = Seen::default();
         assert_eq!(seen.row(), "unknown | unknown | unknown");
         for line in [

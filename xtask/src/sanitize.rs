@@ -20,7 +20,7 @@ const LINKED: [&str; 5] = [
 /// Run with the preload library, of `crates/preload/tests/c`. Not here: `keys.c`, which uses a key that never existed;
 /// `cancel.c`, whose unwinding AddressSanitizer does not follow; and `fork.c`, whose children start threads: 2 of 100
 /// hang in the sanitizer, which does not support that, with our library and without it.
-const PRELOADED: &str = "c11 cancel_one cond destroy destroy_waited exclusion exit foreign fork_claimed fork_tries \
+const PRELOADED: &str = "c11 cancel_one cond destroy destroy_waited exclusion exit foreign fork_requested fork_tries \
                          many rwlock rwlock_stress signals threads timed";
 /// Runs a program, for 300 s at most.
 const LIMITED: &str = "timeout -k 5 300";
@@ -76,10 +76,10 @@ fn compile(source: &Path, folder: &Path) -> Result<PathBuf> {
 /// Runs a program; shows its complaints.
 fn is_fine(mut command: Command) -> Result<bool> {
     let ended = command.printed()?;
-    let told = text_of(&ended.stderr);
-    let is_fine = ended.status.success() && !told.contains("runtime error") && !told.contains("AddressSanitizer");
+    let shown = text_of(&ended.stderr);
+    let is_fine = ended.status.success() && !shown.contains("runtime error") && !shown.contains("AddressSanitizer");
     if !is_fine {
-        println!("{command:?}: {}\n{told}", ended.status);
+        println!("{command:?}: {}\n{shown}", ended.status);
     }
     Ok(is_fine)
 }

@@ -82,10 +82,10 @@ fn all(snapshot: &Snapshot) -> impl Iterator<Item = tw_lock_stats> {
     let first = waits.filter_map(|(place, wait)| {
         let is_same = |lock: u64, kind: Kind| (lock, kind) == (wait.lock, wait.kind);
         let mut before = snapshot.threads[..place].iter().filter_map(|thread| thread.waiting);
-        let is_told = snapshot.locks.iter().any(|lock| is_same(lock.address, lock.kind))
+        let is_reported = snapshot.locks.iter().any(|lock| is_same(lock.address, lock.kind))
             || before.any(|other| is_same(other.lock, other.kind));
         let none = none(wait.lock, wait.kind, waiting(snapshot, wait.lock, wait.kind));
-        none.filter(|_| !is_told)
+        none.filter(|_| !is_reported)
     });
     ended.chain(first)
 }

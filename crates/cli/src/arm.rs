@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
-        for (text, told) in [
+    fn what_is_wrong_is_reported() {
+        for (text, shown) in [
             ("taskset -c 0", "no colon after the name"),
             (" : taskset -c 0", "the name is empty; write 'NAME:"),
             ("a\tb: true", "control character"),
@@ -155,7 +155,7 @@ mod tests {
             ("a: --lock queued /opt/turnwise profile --", "/opt/turnwise profile --lock queued"),
         ] {
             let error = Arm::parse(text).unwrap_err();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(shown), "{text}: {error}");
         }
     }
 

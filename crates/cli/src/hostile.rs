@@ -36,10 +36,10 @@ fn fuzz_policy() {
                 }
             }
             Err(error) => {
-                let told = format!("{error:#}");
-                assert!(told.contains("p.toml"), "it does not say where: {told}");
+                let reported = format!("{error:#}");
+                assert!(reported.contains("p.toml"), "it does not say where: {reported}");
                 let obeyed = |c: char| c.is_control() && c != '\n';
-                assert!(!told.contains(obeyed), "a terminal would obey: {told:?}");
+                assert!(!reported.contains(obeyed), "a terminal would obey: {reported:?}");
             }
         }
     });

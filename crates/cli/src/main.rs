@@ -113,24 +113,24 @@ mod tests {
             (&["compare", "--runs", "-1"], "2 or more"),
             (&["compare", "--timeout", "-1"], "above zero"),
         ] {
-            let told = complaint(arguments);
-            assert!(told.contains(expected) && !told.contains("invalid digit") && !told.contains("tip:"), "{told}");
+            let shown = complaint(arguments);
+            assert!(shown.contains(expected) && !shown.contains("invalid digit") && !shown.contains("tip:"), "{shown}");
         }
     }
 
     #[test]
     fn usage_does_not_show_what_is_refused() {
-        let told = complaint(&["profile", "--pid", "1", "true"]);
-        assert!(told.contains("Usage: turnwise profile [OPTIONS] [CMD]..."), "{told}");
-        let told = complaint(&["policy", "check"]);
-        assert!(told.contains("Usage: turnwise policy check <FILE> [CMD]..."), "{told}");
+        let shown = complaint(&["profile", "--pid", "1", "true"]);
+        assert!(shown.contains("Usage: turnwise profile [OPTIONS] [CMD]..."), "{shown}");
+        let shown = complaint(&["policy", "check"]);
+        assert!(shown.contains("Usage: turnwise policy check <FILE> [CMD]..."), "{shown}");
     }
 
     #[test]
-    fn what_the_other_program_does_is_told() {
+    fn what_the_other_program_does_is_reported() {
         for command in LAB.commands {
-            let told = complaint(&[command, "--json", "x"]);
-            assert!(told.contains(&format!("turnwise-lab {command}")) && told.contains("cargo build"), "{told}");
+            let shown = complaint(&[command, "--json", "x"]);
+            assert!(shown.contains(&format!("turnwise-lab {command}")) && shown.contains("cargo build"), "{shown}");
         }
     }
 }

@@ -127,9 +127,9 @@ pub(crate) enum Missing {
 impl Metric {
     /// Returns a metric that the program prints: the first group of `pattern`.
     ///
-    /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `told` states the better direction; by
-    /// default, lower is better if the pattern mentions time.
-    pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
+    /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `reported` states the better
+    /// direction; by default, lower is better if the pattern mentions time.
+    pub(crate) fn printed(pattern: &str, combine: Combine, reported: Option<Better>) -> Result<Metric> {
         let regex =
             Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is not a valid regular expression"))?;
         if regex.captures_len() < 2 {
@@ -141,7 +141,7 @@ impl Metric {
         }
         let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };
         let source = Source::Printed { pattern: regex, combine };
-        Ok(Metric { name, unit: Unit::Printed, better: told.unwrap_or(guess), source })
+        Ok(Metric { name, unit: Unit::Printed, better: reported.unwrap_or(guess), source })
     }
 
     /// Returns a metric that is measured on a continuously running program.

@@ -41,14 +41,14 @@ mod tests {
 
     #[test]
     fn what_comes_next_goes_by_the_look() {
-        let told = |alive, for_ns| {
+        let shown = |alive, for_ns| {
             let mut look = snapshot(BEGIN, Vec::new(), vec![waiting(11, 0x100, None, BEGIN, for_ns)]);
             look.alive = alive;
             after_look(&Model::default().step(&[look]), None)
         };
-        assert!(told(true, 5).contains("\n  turnwise profile --pid 4000001 --for 10s\n"));
-        assert!(told(true, 2 * SECOND).contains("\n  turnwise why 4000001\n"));
-        assert!(told(false, 2 * SECOND).contains("\n  turnwise profile -- CMD\n"));
+        assert!(shown(true, 5).contains("\n  turnwise profile --pid 4000001 --for 10s\n"));
+        assert!(shown(true, 2 * SECOND).contains("\n  turnwise why 4000001\n"));
+        assert!(shown(false, 2 * SECOND).contains("\n  turnwise profile -- CMD\n"));
         assert!(after_look(&View::default(), None).contains("profile -- CMD"));
     }
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::typed;
 
     #[test]
-    fn a_command_is_quoted_for_the_shell_or_not_told() {
+    fn a_command_is_quoted_for_the_shell_or_not_shown() {
         let of = |words: &[&str]| typed(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["./a b", "--x=$HOME", "it's"]).unwrap(), r#"'./a b' '--x=$HOME' "it's""#);
         assert_eq!(of(&["@sample", "-t", "4"]).unwrap(), "@sample -t 4");

@@ -92,8 +92,8 @@ fn fuzz_futex() {
             input = &rest[length..];
         }
         trace.end(2000);
-        let told = report(&trace.profile(Program::default()));
-        assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "a terminal would obey: {told:?}");
+        let shown = report(&trace.profile(Program::default()));
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "a terminal would obey: {shown:?}");
     });
 }
 

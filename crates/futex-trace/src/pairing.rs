@@ -332,8 +332,8 @@ mod tests {
         pairing.end(1000);
         let ends: Vec<_> = pairing.kept.iter().map(|wait| (wait.tid, wait.ended_ns, wait.outcome)).collect();
         assert_eq!(ends, [(2, 300, Outcome::Unfinished), (1, 1000, Outcome::Unfinished)]);
-        let told: Vec<_> = pairing.unfinished.iter().map(|wait| (wait.tid, wait.with_thread)).collect();
-        assert_eq!(told, [(2, true), (1, false)]);
+        let shown: Vec<_> = pairing.unfinished.iter().map(|wait| (wait.tid, wait.with_thread)).collect();
+        assert_eq!(shown, [(2, true), (1, false)]);
     }
 
     #[test]

@@ -232,12 +232,12 @@ mod tests {
             process.enter(100, at_ns, call, &dump);
             process.pairing.exit(100, at_ns, 0);
         }
-        let told = |wait: &Wait| (wait.address, process.stacks[wait.stack as usize][0]);
+        let shown = |wait: &Wait| (wait.address, process.stacks[wait.stack as usize][0]);
         let expected = [0, 0, 1, 2].map(|number| match number {
             0 => (0x7000_0010, 0x7000_0800),
             number => (marked(0x7000_0010, number), marked(0x7000_0800, number)),
         });
-        assert_eq!(process.pairing.kept.iter().map(told).collect::<Vec<_>>(), expected);
+        assert_eq!(process.pairing.kept.iter().map(shown).collect::<Vec<_>>(), expected);
         assert_eq!(process.images.len(), 3);
     }
 

@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn a_sleeping_thread_stands_in_this_program() {
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         let (end, ended) = channel::<()>();
         let sleeper = std::thread::spawn(move || {
             // SAFETY: the call has no conditions.
-            tell.send(unsafe { libc::gettid() }.cast_unsigned()).unwrap();
+            sender.send(unsafe { libc::gettid() }.cast_unsigned()).unwrap();
             ended.recv()
         });
-        let tid = told.recv().unwrap();
+        let tid = receiver.recv().unwrap();
         let mut living = Living::of(std::process::id());
         let own = std::env::current_exe().unwrap();
         let begun = std::time::Instant::now();

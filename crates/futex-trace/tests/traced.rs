@@ -26,10 +26,10 @@ fn allowed(tracer: anyhow::Result<Tracer>) -> Option<Tracer> {
     match tracer {
         Ok(tracer) => Some(tracer),
         Err(error) => {
-            let told = format!("{error:#}");
+            let shown = format!("{error:#}");
             let remedies = ["as root", "mount -t tracefs", "no perf_event_open"];
-            assert!(remedies.iter().any(|remedy| told.contains(remedy)), "{told}");
-            eprintln!("skipped: {told}");
+            assert!(remedies.iter().any(|remedy| shown.contains(remedy)), "{shown}");
+            eprintln!("skipped: {shown}");
             None
         }
     }
@@ -144,8 +144,8 @@ fn of_threads_from_before_and_after_the_attaching() {
     let (gate, _) = lock(&profile, "gate");
     // The first wait had begun before: it counts from the time of attaching.
     assert_eq!(woken_waits(&profile, gate), 5, "{:?}", profile.recording.remarks);
-    let told = |part: &str| profile.recording.remarks.iter().any(|remark| remark.contains(part));
-    assert!(told("1 wait had begun before the trace"), "{:?}", profile.recording.remarks);
+    let shown = |part: &str| profile.recording.remarks.iter().any(|remark| remark.contains(part));
+    assert!(shown("1 wait had begun before the trace"), "{:?}", profile.recording.remarks);
     let (late, _) = lock(&profile, "late");
     assert_eq!(woken_waits(&profile, late), 5, "{:?}", profile.recording.remarks);
     assert_eq!(profile.threads.len(), 3, "{:?}", profile.threads);
@@ -213,7 +213,7 @@ fn a_process_whose_first_thread_has_ended_is_traced_all_the_same() {
 }
 
 #[test]
-fn waits_for_a_thread_to_end_are_told_apart() {
+fn waits_for_a_thread_to_end_are_distinguished() {
     let directory = tempfile::tempdir().unwrap();
     let program = compiled(directory.path(), "stuck", &[]);
     let Some(tracer) = allowed(Tracer::of_children()) else { return };

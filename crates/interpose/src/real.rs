@@ -86,7 +86,7 @@ impl Symbol {
     /// otherwise `found`. The loader allocates the message that there is none, and allocators lock: calls from in there
     /// must not lead here.
     #[cold]
-    pub fn telling_instead_of(&self, found: *mut c_void) -> *mut c_void {
+    pub fn reporting_instead_of(&self, found: *mut c_void) -> *mut c_void {
         let Some(other) = self.other else { return found };
         // SAFETY: the name is a string.
         let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
@@ -185,7 +185,7 @@ macro_rules! real_function {
                     found = missing as *mut c_void;
                 }
                 ADDRESS.store(found, Relaxed); // for an allocator that locks during the next line
-                found = SYMBOL.telling_instead_of(found);
+                found = SYMBOL.reporting_instead_of(found);
                 ADDRESS.store(found, Relaxed);
                 found
             }

@@ -150,9 +150,9 @@ mod tests {
     fn what_the_tables_say_is_what_the_loader_says() {
         for name in [c"pthread_key_create", c"qsort", c"getpid", c"dl_iterate_phdr"] {
             // SAFETY: the name is a string.
-            let told = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-            assert!(!told.is_null(), "{name:?}");
-            assert_eq!(find_next(name), told, "{name:?}");
+            let reported = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+            assert!(!reported.is_null(), "{name:?}");
+            assert_eq!(find_next(name), reported, "{name:?}");
         }
         assert!(find_next(c"turnwise_no_such_function").is_null());
         assert!(find_next(c"environ").is_null(), "no function");

@@ -11,7 +11,11 @@ use turnwise::wait::Tuned;
 #[must_use]
 pub fn tuned(values: Values) -> Tuned {
     let ns = |setting| values.get(setting).map(u64::from);
-    Tuned { spin_ns: ns(Setting::Spin), turn_ns: ns(Setting::YieldAfter), claim_after_ns: ns(Setting::FairAfter) }
+    Tuned {
+        spin_ns: ns(Setting::Spin),
+        yield_after_ns: ns(Setting::YieldAfter),
+        handoff_after_ns: ns(Setting::FairAfter),
+    }
 }
 
 /// Returns the writer's data about this thread: its first three counters are sleeps, steals and hand-offs.

@@ -29,7 +29,7 @@ pub enum Setting {
     Spin = 0,
     /// The time after which an overtaken waiter gets the lock next.
     FairAfter = 1,
-    /// The time without sleep after which a thread offers its CPU to others.
+    /// The time without sleep after which a thread yields its CPU to others.
     YieldAfter = 2,
 }
 

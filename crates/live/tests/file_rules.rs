@@ -44,19 +44,19 @@ fn rules_of_locks(channel: &Channel) -> Vec<Option<u32>> {
 #[test]
 fn readers_see_what_a_policy_file_sets_and_tuners_leave_it_alone() {
     let folder = tempfile::tempdir().expect("a folder for the file");
-    writer::tell_rules(rule);
+    writer::set_rules(rule);
     writer::start(Some(&CString::new(folder.path().to_str().expect("UTF-8")).expect("a path")), false, POLICY_FILE);
     assert_eq!(wait(), None, "the program goes by the policy file");
     let mut files = fs::read_dir(folder.path().join("turnwise")).expect("a folder");
     let channel = Channel::open(&files.next().expect("a view").expect("readable").path()).expect("sound");
-    let told = channel.rules().expect("sound");
+    let shown = channel.rules().expect("sound");
     let set = |rule: &Rule| (rule.target.clone(), rule.values.get(Setting::Spin), rule.label.clone());
     let expected = (0..RULES as u32).filter(|n| !n.is_multiple_of(3));
     let expected = expected.map(|n| (Target::FileRule(n), Some(n), "server.toml:3 (symbol cache)".to_owned()));
     let expected: Vec<_> = expected.collect();
-    assert_eq!(told.iter().map(set).collect::<Vec<_>>(), expected);
-    assert!(told.iter().all(|rule| !rule.target.covers(0x7f00_0000_1000, 0x40_1234)));
-    assert_eq!(channel.snapshot().expect("sound").rules, told);
+    assert_eq!(shown.iter().map(set).collect::<Vec<_>>(), expected);
+    assert!(shown.iter().all(|rule| !rule.target.covers(0x7f00_0000_1000, 0x40_1234)));
+    assert_eq!(channel.snapshot().expect("sound").rules, shown);
 
     // More locks than a thread's block has room for: some move to the table.
     (1..40).for_each(|lock| assert_eq!(wait_for(64 * lock, 2), None));
@@ -72,14 +72,14 @@ fn readers_see_what_a_policy_file_sets_and_tuners_leave_it_alone() {
     let all = Rule { target: Target::All, values: spin(9), label: "*".to_owned() };
     let seen = tuner.change(|now| {
         let seen = now.len();
-        now.extend([told[0].clone(), all.clone()]);
+        now.extend([shown[0].clone(), all.clone()]);
         seen
     });
     assert_eq!(seen.expect("room"), 0, "a tuner has those that it can change");
     let both = channel.rules().expect("sound");
-    assert_eq!((both.len(), both.last()), (told.len() + 1, Some(&all)));
+    assert_eq!((both.len(), both.last()), (shown.len() + 1, Some(&all)));
     assert_eq!(wait(), Some(spin(9)));
-    assert_eq!(tuner.change(Vec::clear).map(|()| channel.rules().expect("sound")).expect("room"), told);
+    assert_eq!(tuner.change(Vec::clear).map(|()| channel.rules().expect("sound")).expect("room"), shown);
 
     // Whatever the file contains: rules with sound values, or none.
     let file = OpenOptions::new().write(true).open(channel.path()).expect("ours");

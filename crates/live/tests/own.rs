@@ -25,9 +25,9 @@ fn again(role: &str, variables: &[(&str, &str)]) -> String {
     command.args(["--exact", "a_program_sees_its_own_locks_and_others_do_too", "--nocapture"]);
     command.env(ROLE, role).env_remove("LD_PRELOAD").env_remove("TURNWISE_LIVE").envs(variables.iter().copied());
     let output = command.output().expect("it starts");
-    let told = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{role}: {told}");
-    told
+    let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{role}: {shown}");
+    shown
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn plug_in(folder: &Path, name: &str) -> CString {
     CString::new(plug_in.to_str().expect("UTF-8")).expect("no zero byte")
 }
 
-/// Checks that waits for locks of plug-ins that lay at one address, one after the other, are told apart.
+/// Checks that waits for locks of plug-ins that lay at one address, one after the other, are distinguished.
 fn plugins(folder: &Path) {
     const LOADED: [&str; 4] = ["alpha", "beta", "beta", "alpha"];
     assert_eq!(own::start(), Ok(()));

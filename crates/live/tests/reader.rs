@@ -58,7 +58,7 @@ fn a_lock_is_the_sum_over_threads_table_and_waits_that_just_ended() {
 }
 
 #[test]
-fn who_waits_is_told() {
+fn waiters_are_reported() {
     let file = File::new();
     let (me, now) = (process::id(), monotonic_ns());
     let waiter = file.thread(0, me);
@@ -142,8 +142,8 @@ fn a_follower_sees_what_snapshots_say() {
             fill(&block.entries[entry], keys[random.usize(0..40)], 7, &[(random.u64(1..9_999), 1)]);
         }
         let followed = follower.look().expect("a sound file");
-        let told = |locks: &[Arc<Lock>]| locks.iter().map(|lock| format!("{lock:?}")).collect::<Vec<_>>();
-        let differs = told(&followed.locks).into_iter().zip(told(&snapshot(&file).locks)).find(|(a, b)| a != b);
+        let shown = |locks: &[Arc<Lock>]| locks.iter().map(|lock| format!("{lock:?}")).collect::<Vec<_>>();
+        let differs = shown(&followed.locks).into_iter().zip(shown(&snapshot(&file).locks)).find(|(a, b)| a != b);
         assert_eq!((differs, followed.locks.len()), (None, snapshot(&file).locks.len()), "round {round}");
         let again = follower.look().expect("a sound file");
         let in_block = |lock: &Lock| block.entries.iter().any(|entry| entry.key.load(Relaxed) & 0xffff == lock.address);

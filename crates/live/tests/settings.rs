@@ -71,18 +71,18 @@ fn a_lock_goes_before_its_call_site_and_this_before_all() {
             rule(Target::Sites((SITE as u64 - 0x10, SITE as u64)), &[(Setting::Spin, 4), (Setting::FairAfter, 5)]),
         ];
         tuner.change(|now| now.extend(rules)).expect("room");
-        let [spin, fair, offer] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
-        assert_eq!(in_force(LOCK, SITE), Some(values(&[(spin, 0), (fair, 5), (offer, 10_000)])));
-        assert_eq!(in_force(LOCK + 1, SITE), Some(values(&[(spin, 4), (fair, 5), (offer, 10_000)])));
+        let [spin, fair, yields] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
+        assert_eq!(in_force(LOCK, SITE), Some(values(&[(spin, 0), (fair, 5), (yields, 10_000)])));
+        assert_eq!(in_force(LOCK + 1, SITE), Some(values(&[(spin, 4), (fair, 5), (yields, 10_000)])));
         assert_eq!(
             in_force(LOCK + 1, SITE + 1),
-            Some(values(&[(spin, 1), (fair, 2), (offer, 10_000)])),
+            Some(values(&[(spin, 1), (fair, 2), (yields, 10_000)])),
             "the next function"
         );
-        assert_eq!(in_force(LOCK, 0), Some(values(&[(spin, 0), (fair, 2), (offer, 10_000)])));
-        let told = channel.snapshot().expect("sound").rules;
-        assert_eq!(told, channel.rules().expect("sound"));
-        assert_eq!((told.len(), told[2].target.clone(), told[2].label.as_str()), (3, lock, "evil\u{fffd}[2J"));
+        assert_eq!(in_force(LOCK, 0), Some(values(&[(spin, 0), (fair, 2), (yields, 10_000)])));
+        let shown = channel.snapshot().expect("sound").rules;
+        assert_eq!(shown, channel.rules().expect("sound"));
+        assert_eq!((shown.len(), shown[2].target.clone(), shown[2].label.as_str()), (3, lock, "evil\u{fffd}[2J"));
         tuner.change(|now| now.retain(|rule| rule.target != Target::All)).expect("room");
         assert_eq!(in_force(LOCK + 1, SITE + 1), None);
         tuner.change(Vec::clear).expect("room");

@@ -4,14 +4,15 @@
 //! |---|---|---|
 //! | 0..32 | sequence | signals and broadcasts so far, modulo 2^32; the futex |
 //! | 32..63 | count | at least the waiters for which no signal has been counted yet |
-//! | 63 | `LOOKING` | a waiter polls the sequence and is not counted: the next signal is for it |
+//! | 63 | `POLLING` | a waiter polls the sequence and is not counted: the next signal is for it |
 //!
 //! A waiter adds 1 to the count, from which it learns the sequence, releases the mutex, and sleeps unless the sequence
 //! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
 //! the longest sleeper. A waiter that finds no waiter counted may poll the sequence for some microseconds before it is
-//! counted and sleeps ([`turnwise::wait::Lookout`]): a signal that finds it only adds 1 to the sequence and clears the
-//! flag, and need not call the kernel. A waiter is "unchanged" while the sequence is what it was when the waiter
-//! arrived. A wake-up is under way from the signal's exchange until a waiter that it woke has left, or passed it on.
+//! counted and sleeps ([`turnwise::wait::SpinThenSleep`]): a signal that finds it only adds 1 to the sequence and
+//! clears the flag, and need not call the kernel. A waiter is "unchanged" while the sequence is what it was when the
+//! waiter arrived. A wake-up is under way from the signal's exchange until a waiter that it woke has left, or passed it
+//! on.
 //!
 //! Invariants:
 //!
@@ -33,7 +34,7 @@
 //!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none without a signal.
 //! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until there is none. So the
 //!    object's memory may be freed after `destroy`, as POSIX guarantees right after a broadcast.
-//! 6. While `LOOKING` is set by a thread of this process, that thread polls, or is about to poll again or to clear the
+//! 6. While `POLLING` is set by a thread of this process, that thread polls, or is about to poll again or to clear the
 //!    flag. A thread that changes the sequence clears the flag in the same step, so the thread that set it either finds
 //!    the sequence changed, and was notified, or clears the flag and is counted, as unchanged, in one step.
 //!
@@ -60,7 +61,7 @@ use turnwise::platform::native::may_be_filtered;
 use turnwise::platform::{Deadline, Native};
 
 fn words(cond: &Cond) -> Words<'_, Native> {
-    Words { word: &cond.word, inside: &cond.inside, lookout: &cond.lookout }
+    Words { word: &cond.word, inside: &cond.inside, spin_then_sleep: &cond.spin_then_sleep }
 }
 
 /// Begins a wait, before the mutex is released.
@@ -69,8 +70,8 @@ pub(crate) fn arrive(cond: &Cond) -> Arrival {
 }
 
 /// Polls for a notification for some microseconds, after an arrival that allows it; returns whether one came.
-pub(crate) fn look(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
-    words(cond).look(seen, deadline)
+pub(crate) fn poll(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
+    words(cond).poll(seen, deadline)
 }
 
 /// Ends a wait whose mutex could not be released: no thread was notified of it.

@@ -17,7 +17,7 @@ pub(crate) struct Mutex {
     /// Bytes 24..28: under a policy file: which rule applies to this mutex ([`crate::rules`]), 0: not decided yet. The
     /// C library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds do not touch
     /// it.
-    pub(crate) decided: AtomicU32,
+    pub(crate) cached_rule: AtomicU32,
     /// Bytes 28..32: waits on condition variables that will reacquire it ([`crate::waits`]).
     pub(crate) waits: AtomicU32,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Cond {
     /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
     pub(crate) clock: AtomicU32,
     /// Bytes 16..20: whether polling before a sleep pays.
-    pub(crate) lookout: turnwise::wait::Lookout<turnwise::platform::Native>,
+    pub(crate) spin_then_sleep: turnwise::wait::SpinThenSleep<turnwise::platform::Native>,
 }
 
 /// `pthread_rwlock_t` (56 bytes).
@@ -75,7 +75,7 @@ pub(crate) struct RwLock {
     unused_too: AtomicU64,
     /// Bytes 40..44: under a policy file: which rule applies to this lock, 0: not decided yet. The C library does not
     /// use them.
-    pub(crate) decided: AtomicU32,
+    pub(crate) cached_rule: AtomicU32,
     /// Bytes 44..48: unused.
     unused_as_well: AtomicU32,
     /// Bytes 48..52: glibc's kind; static initialisers store it here.
@@ -86,7 +86,7 @@ const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<RwLock>() <= size_of::<libc::pthread_rwlock_t>());
     assert!(offset_of!(RwLock, writer) == 16 && offset_of!(RwLock, shared) == 28 && offset_of!(RwLock, kind) == 48);
-    assert!(offset_of!(RwLock, decided) == 40);
+    assert!(offset_of!(RwLock, cached_rule) == 40);
 };
 
 const _: () = {
@@ -95,7 +95,7 @@ const _: () = {
     assert!(size_of::<Cond>() <= 24, "objects of glibc 2.2 had 24 bytes");
     assert!(size_of::<libc::pthread_cond_t>() == 48);
     assert!(offset_of!(Mutex, lock) == 0, "its address is that of the object");
-    assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, decided) == 24 && offset_of!(Mutex, waits) == 28);
+    assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, cached_rule) == 24 && offset_of!(Mutex, waits) == 28);
     assert!(offset_of!(LibcUsers, owner) == 8 && offset_of!(LibcUsers, users) == 12);
     // An all-zero mutex must be what the static initialiser makes.
     assert!(kind::NORMAL == 0 && kind::RECURSIVE == libc::PTHREAD_MUTEX_RECURSIVE as u32);

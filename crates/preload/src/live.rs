@@ -25,8 +25,8 @@ pub(crate) fn start(policy: Option<Lock>) {
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
-        writer::tell_rules(rules::that_set);
-        writer::tell_of_filters(may_be_filtered);
+        writer::set_rules(rules::that_set);
+        writer::set_filter_check(may_be_filtered);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
 }
@@ -64,8 +64,8 @@ pub(crate) fn wait_for_mutex(
 ) -> bool {
     let token = if policy == Lock::Adaptive { mutex.lock.adaptive().owner() } else { 0 };
     let owner = named(token, mutex.owner.load(Relaxed));
-    let end = if tells_of_releases() { End::Owner } else { End::Acquired };
-    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, Some(&mutex.decided), wait)
+    let end = if reports_releases() { End::Owner } else { End::Acquired };
+    counted(core::ptr::from_ref(mutex).addr(), Kind::Mutex, caller, owner, end, Some(&mutex.cached_rule), wait)
 }
 
 /// Counts a wait for a readers-writer lock; `wait` receives its settings and returns whether it ended with the lock.
@@ -76,12 +76,12 @@ pub(crate) fn wait_for_rwlock(
     caller: Caller,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
-    let end = if kind == Kind::Write && tells_of_releases() { End::Owner } else { End::Acquired };
+    let end = if kind == Kind::Write && reports_releases() { End::Owner } else { End::Acquired };
     let owner = match lock.writer.load(Relaxed) {
         0 => 0, // the thread that is acquiring it has not yet recorded itself
         pointer => named(lock.lock.writer(), pointer),
     };
-    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, Some(&lock.decided), wait)
+    counted(core::ptr::from_ref(lock).addr(), kind, caller, owner, end, Some(&lock.cached_rule), wait)
 }
 
 /// Counts a wait for a spin lock.
@@ -93,17 +93,17 @@ pub(crate) fn wait_for_spin_lock(address: usize, caller: Caller, wait: impl FnOn
     });
 }
 
-/// Adds what the policy file sets for the lock of this `decided` to `set`, which takes precedence.
+/// Adds what the policy file sets for the lock of this `cached_rule` to `set`, which takes precedence.
 #[cold]
-fn over_file(decided: &AtomicU32, set: Option<Values>) -> Option<Values> {
-    let mut values = rules::settings(decided);
+fn over_file(cached_rule: &AtomicU32, set: Option<Values>) -> Option<Values> {
+    let mut values = rules::settings(cached_rule);
     values.overlay(&set.unwrap_or_default());
     (!values.is_empty()).then_some(values)
 }
 
 /// Returns whether [`released`] is called: the default policy distinguishes releases of contended locks.
 #[inline(always)]
-fn tells_of_releases() -> bool {
+fn reports_releases() -> bool {
     policy::fast_bits() == 0
 }
 
@@ -111,7 +111,7 @@ fn tells_of_releases() -> bool {
 /// introduced takes its token now, by which waiters for its locks will identify it.
 #[inline]
 pub(crate) fn released(address: usize) {
-    if tells_of_releases() {
+    if reports_releases() {
         let _ = Native::me();
         writer::released(address, &me());
     }
@@ -124,10 +124,10 @@ fn counted(
     caller: Caller,
     owner: usize,
     end: End,
-    decided: Option<&AtomicU32>,
+    cached_rule: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
-    waiting(address, || counted_wait(address, kind, caller, owner, end, decided, wait))
+    waiting(address, || counted_wait(address, kind, caller, owner, end, cached_rule, wait))
 }
 
 #[inline(always)]
@@ -137,17 +137,17 @@ fn counted_wait(
     caller: Caller,
     owner: usize,
     end: End,
-    decided: Option<&AtomicU32>,
+    cached_rule: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
     // Without a policy file no rule decides.
-    let decided = decided.filter(|_| policy::fast_bits() != 0);
-    let rule = decided.map_or(0, rules::number);
+    let cached_rule = cached_rule.filter(|_| policy::fast_bits() != 0);
+    let rule = cached_rule.map_or(0, rules::number);
     let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() }.numbered();
     let begun = writer::begin(&start);
     let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
-    let set = match decided {
-        Some(decided) => over_file(decided, set),
+    let set = match cached_rule {
+        Some(cached_rule) => over_file(cached_rule, set),
         None => set,
     };
     let acquired = wait(set.map(tuned));

@@ -56,7 +56,7 @@ impl Mutex {
         if bits & kind::PASS != 0 {
             return None;
         }
-        let policy = policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller)?;
+        let policy = policy::of(&self.cached_rule, core::ptr::from_ref(self).addr(), caller)?;
         let kind = match bits & kind::MASK {
             kind::RECURSIVE => Kind::Recursive,
             kind::ERRORCHECK => Kind::ErrorCheck,
@@ -76,7 +76,7 @@ impl Mutex {
     }
 
     /// Counts one more acquisition by the owner.
-    fn deepen(&self) -> c_int {
+    fn inc_depth(&self) -> c_int {
         match self.depth.load(Relaxed).checked_add(1) {
             Some(depth) => {
                 self.depth.store(depth, Relaxed);
@@ -87,7 +87,7 @@ impl Mutex {
     }
 
     /// Counts one acquisition less, if the owner has more than one.
-    fn surface(&self) -> c_int {
+    fn dec_depth(&self) -> c_int {
         self.depth.store(self.depth.load(Relaxed) - 1, Relaxed);
         0
     }
@@ -157,7 +157,7 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
         return mutex.own();
     }
     if mutex.is_mine() {
-        return if mutex.is_recursive() { mutex.deepen() } else { EDEADLK };
+        return if mutex.is_recursive() { mutex.inc_depth() } else { EDEADLK };
     }
     // SAFETY: contract of `lock_owned`, which includes that of `lock_contended`.
     unsafe { lock_contended(object) }
@@ -200,7 +200,7 @@ pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> 
     // SAFETY: contract of `try_lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     if mutex.is_mine() {
-        return if mutex.is_recursive() { mutex.deepen() } else { EBUSY };
+        return if mutex.is_recursive() { mutex.inc_depth() } else { EBUSY };
     }
     if mutex.lock.adaptive().try_lock() { mutex.own() } else { EBUSY }
 }
@@ -230,7 +230,7 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
         return EPERM;
     }
     if mutex.depth.load(Relaxed) > 0 {
-        return mutex.surface(); // recursive: other kinds have no depth
+        return mutex.dec_depth(); // recursive: other kinds have no depth
     }
     mutex.owner.store(0, Relaxed);
     // SAFETY: `is_mine` shows that the caller holds the mutex: only the owner finds itself in `owner`.
@@ -271,7 +271,7 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
     let (kind, policy) = mutex.kind(caller)?;
     match kind {
         Kind::Plain => return Some(wait(&mutex.lock, policy)),
-        Kind::Recursive if mutex.is_mine() => return Some(mutex.deepen()),
+        Kind::Recursive if mutex.is_mine() => return Some(mutex.inc_depth()),
         Kind::ErrorCheck if mutex.is_mine() => return Some(EDEADLK),
         Kind::Recursive | Kind::ErrorCheck => {}
     }
@@ -298,7 +298,7 @@ pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: C
                 EBUSY
             }
         }
-        Kind::Recursive if mutex.is_mine() => mutex.deepen(),
+        Kind::Recursive if mutex.is_mine() => mutex.inc_depth(),
         Kind::Recursive | Kind::ErrorCheck => {
             if got() {
                 mutex.own()
@@ -320,7 +320,7 @@ pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
     match kind {
         Kind::Plain => {}
         Kind::Recursive | Kind::ErrorCheck if !mutex.is_mine() => return EPERM,
-        Kind::Recursive if mutex.depth.load(Relaxed) > 0 => return mutex.surface(),
+        Kind::Recursive if mutex.depth.load(Relaxed) > 0 => return mutex.dec_depth(),
         Kind::Recursive | Kind::ErrorCheck => mutex.owner.store(0, Relaxed),
     }
     // SAFETY: the caller holds the mutex: a plain one by the contract of `pthread_mutex_unlock`, else by `is_mine`.
@@ -385,16 +385,16 @@ pub(crate) unsafe extern "C" fn init(
         // SAFETY: contract of `init`, which is that of `real::pthread_mutex_init`.
         return unsafe { real::pthread_mutex_init(object, attributes) };
     };
-    let decided = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };
+    let cached_rule = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };
     // SAFETY: contract of `init`: the object is writable; zero bytes are a valid mutex, of ours and of the C library's.
     unsafe {
         object.write_bytes(0, 1);
-        if decided != 0 && rules::unpack(decided).is_none() {
+        if cached_rule != 0 && rules::unpack(cached_rule).is_none() {
             real::pthread_mutex_init(object, attributes);
         } else {
             Mutex::of(object).kind.store(kind, Relaxed);
         }
-        Mutex::of(object).decided.store(decided, Relaxed);
+        Mutex::of(object).cached_rule.store(cached_rule, Relaxed);
     }
     0
 }

@@ -40,18 +40,18 @@ pub(crate) fn fast_bits() -> u32 {
     CURRENT.0.load(Relaxed)
 }
 
-/// Returns the policy of the lock at `object`, to which `decided` belongs; `None`: the C library's.
+/// Returns the policy of the lock at `object`, to which `cached_rule` belongs; `None`: the C library's.
 #[inline]
-pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
+pub(crate) fn of(cached_rule: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
     match Lock::ALL.get(known as usize) {
         Some(lock) => Some(*lock),
-        None if known == TABLE => rules::policy_of(decided, object, caller),
+        None if known == TABLE => rules::policy_of(cached_rule, object, caller),
         None if known == ASIDE => None,
         None => match current() {
             Some(lock) => Some(lock),
             None if stands_aside() => None,
-            None => rules::policy_of(decided, object, caller),
+            None => rules::policy_of(cached_rule, object, caller),
         },
     }
 }

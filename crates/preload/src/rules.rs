@@ -4,15 +4,15 @@
 //! The rule is decided once per lock: when `pthread_mutex_init` makes it, or at the first call on a static initialiser.
 //! The decision stays in the lock's own bytes:
 //!
-//! | bits of `decided` | meaning |
+//! | bits of `cached_rule` | meaning |
 //! |---|---|
 //! | 0..8 | 1 + the number of the policy; 0: not decided |
 //! | 8..32 | 1 + the number of the rule; 0: no rule matches, the default applies |
 //!
-//! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: a thread that finds none
+//! ORDERING rules.cached_rule: all accesses are relaxed. Nothing is published with a decision: a thread that finds none
 //! makes one from its own knowledge, and racing threads all take the first decision.
 
-use crate::behind;
+use crate::caller;
 use crate::file;
 use crate::module::place;
 use crate::policy;
@@ -67,12 +67,12 @@ fn rules() -> Option<&'static Rules> {
 
 /// Returns the policy of a lock at `object`; `None`: the C library's.
 #[inline]
-pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
-    let known = decided.load(Relaxed);
-    unpack(if known != 0 { known } else { first(decided, object, caller) })
+pub(crate) fn policy_of(cached_rule: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
+    let known = cached_rule.load(Relaxed);
+    unpack(if known != 0 { known } else { first(cached_rule, object, caller) })
 }
 
-/// Decides the rule of a lock that is being initialised; returns the value for its `decided`.
+/// Decides the rule of a lock that is being initialised; returns the value for its `cached_rule`.
 pub(crate) fn decide_new(object: usize, caller: Caller) -> u32 {
     let decision = decide(object, caller);
     count(decision);
@@ -86,9 +86,9 @@ pub(crate) fn unpack(decision: u32) -> Option<Lock> {
 }
 
 #[cold]
-fn first(decided: &AtomicU32, object: usize, caller: Caller) -> u32 {
+fn first(cached_rule: &AtomicU32, object: usize, caller: Caller) -> u32 {
     let decision = decide(object, caller);
-    match decided.compare_exchange(0, decision, Relaxed, Relaxed) {
+    match cached_rule.compare_exchange(0, decision, Relaxed, Relaxed) {
         Ok(_) => {
             count(decision);
             decision
@@ -109,7 +109,7 @@ const LIBC: u32 = 1 + Policy::Libc.number() as u32;
 fn decide(object: usize, caller: Caller) -> u32 {
     let Some(rules) = rules() else { return if policy::stands_aside() { LIBC } else { 1 } };
     let program = rules.program.get(..rules.program_length).unwrap_or_default();
-    let caller = behind::call_of_program(caller);
+    let caller = caller::call_of_program(caller);
     // The return address may already belong to the next function; the call does not.
     let call = if caller.0 == 0 { None } else { place(caller.0 - 1, program) };
     let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);
@@ -134,7 +134,7 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     // SAFETY: the mapping is as large as this type, page-aligned, and not shared yet.
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
     // SAFETY: just written, and still not shared.
-    unsafe { &mut *made }.look_at_program();
+    unsafe { &mut *made }.inspect_program();
     // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and leaks
     // its own mapping, which happens at most once per thread.
     let _ = RULES.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire);
@@ -142,7 +142,7 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
 }
 
 impl Rules {
-    fn look_at_program(&mut self) {
+    fn inspect_program(&mut self) {
         // SAFETY: the path is a string, the buffer is writable.
         let length = unsafe {
             libc::syscall(
@@ -164,13 +164,13 @@ impl Rules {
 }
 
 /// Returns 1 plus the number of the rule that applies to a lock; 0: none does.
-pub(crate) fn number(decided: &AtomicU32) -> u32 {
-    decided.load(Relaxed) >> 8
+pub(crate) fn number(cached_rule: &AtomicU32) -> u32 {
+    cached_rule.load(Relaxed) >> 8
 }
 
 /// Returns the settings for waits of the rule that applies to a lock.
-pub(crate) fn settings(decided: &AtomicU32) -> Values {
-    let rule = number(decided).checked_sub(1);
+pub(crate) fn settings(cached_rule: &AtomicU32) -> Values {
+    let rule = number(cached_rule).checked_sub(1);
     let set = rules().zip(rule).map(|(rules, rule)| rules.table.settings(rule as usize));
     Values::of_rule(set.unwrap_or_default())
 }

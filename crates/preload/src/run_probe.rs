@@ -25,7 +25,7 @@ static IS_USED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn open() {
     let Some(page) = map() else { return };
     page[LOADED].store(1, Relaxed);
-    here::tell_contention(&page[CONTENDED]);
+    here::report_contention(&page[CONTENDED]);
     PAGE.store(core::ptr::from_ref(page).cast_mut(), Relaxed);
     // No other thread is known to run before the constructors; a use that came too early for both is lost.
     if IS_USED.load(Relaxed) {

@@ -27,7 +27,8 @@ impl RwLock {
 
     /// Returns whether the lock is the C library's: it is process-shared, or a rule requires it.
     pub(crate) fn is_foreign(&self, caller: Caller) -> bool {
-        self.shared.load(Relaxed) != 0 || policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller).is_none()
+        self.shared.load(Relaxed) != 0
+            || policy::of(&self.cached_rule, core::ptr::from_ref(self).addr(), caller).is_none()
     }
 
     fn prefer(&self) -> Prefer {
@@ -137,7 +138,7 @@ pub(crate) unsafe extern "C" fn init(
     // SAFETY: the caller's object, just initialised.
     let lock = unsafe { RwLock::of(object) };
     if errno == 0 && lock.shared.load(Relaxed) == 0 && policy::current().is_none() {
-        lock.decided.store(rules::decide_new(object.addr(), caller), Relaxed);
+        lock.cached_rule.store(rules::decide_new(object.addr(), caller), Relaxed);
     }
     errno
 }

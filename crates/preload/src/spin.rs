@@ -2,8 +2,8 @@
 //!
 //! The word keeps the C library's format, so its init, try and unlock are used, also for a lock in memory shared with a
 //! process without this library. Only the wait is ours: poll with back-off for [`SPIN_NS`]; if the lock is still taken,
-//! its owner has probably lost its CPU, so yield this one, or eventually sleep ([`Patience`]); then poll again. The C
-//! library's own wait polls until its time slice ends, while the owner waits for that CPU.
+//! its owner has probably lost its CPU, so yield this one, or eventually sleep ([`YieldThenSleep`]); then poll again.
+//! The C library's own wait polls until its time slice ends, while the owner waits for that CPU.
 //!
 //! | bits of [`PROTOCOL`] | meaning |
 //! |---|---|
@@ -23,7 +23,7 @@ use libc::{c_int, pthread_spinlock_t};
 use turnwise::backoff::{Backoff, Exponential};
 use turnwise::events::{Event, here};
 use turnwise::platform::native::may_be_filtered;
-use turnwise::platform::{Native, Patience, Platform};
+use turnwise::platform::{Native, Platform, YieldThenSleep};
 
 /// How long a waiter spins: longer than most sections, and about twice what two context switches cost.
 const SPIN_NS: u64 = 10_000;
@@ -116,11 +116,11 @@ fn lock_first(word: &AtomicU32, caller: Caller) {
 fn wait(protocol: Protocol, word: &AtomicU32, caller: Caller) {
     here::count(Event::Contended);
     live::wait_for_spin_lock(word.as_ptr().addr(), caller, || {
-        let mut patience = Patience::new();
+        let mut yielder = YieldThenSleep::new();
         while !spin(protocol, word) {
             here::count(Event::SpinTimedOut);
             if !may_be_filtered() {
-                patience.wait::<Native>();
+                yielder.wait::<Native>();
             }
         }
         here::count(Event::Spun);

@@ -42,7 +42,7 @@ extern "C" fn start() {
 fn look_up() {
     can_find();
     real::look_up();
-    time::look_behind(real::pthread_cond_timedwait::address());
+    time::inspect_next(real::pthread_cond_timedwait::address());
     exports::exec::look_up();
     if !policy::stands_aside() {
         cond::find_mark();
@@ -53,7 +53,7 @@ fn look_up() {
 /// Runs when the process ends through `exit`.
 extern "C" fn end() {
     if is_verbose() && policy::prepare().is_none() {
-        rules::for_each_count(tell_count);
+        rules::for_each_count(report_count);
     }
     live::ending();
 }
@@ -97,7 +97,7 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
     refuse(line)
 }
 
-fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
+fn report_count(count: u32, policy: &str, label: Option<&[u8]>) {
     let mut line = Line::new();
     let _ = write!(line, "turnwise: {count} {} went by ", if count == 1 { "lock" } else { "locks" });
     let _ = match label {

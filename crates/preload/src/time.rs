@@ -29,7 +29,7 @@ pub(crate) fn clock(id: clockid_t) -> Result<Clock, c_int> {
 static TURNS: AtomicBool = AtomicBool::new(false);
 
 /// Determines that. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
-pub(crate) fn look_behind(next: *const c_void) {
+pub(crate) fn inspect_next(next: *const c_void) {
     // SAFETY: any address may be looked up, and the result is writable; the names are strings.
     let is_libcs = unsafe {
         let mut found = core::mem::zeroed::<libc::Dl_info>();
@@ -52,11 +52,11 @@ pub(crate) fn turned(clock: Clock, time: &timespec) -> Option<timespec> {
         Clock::Realtime => (libc::CLOCK_REALTIME, Native::wall()),
         Clock::Monotonic => (libc::CLOCK_MONOTONIC, Native::now()),
     };
-    let mut told = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut shown = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the result is writable.
-    unsafe { libc::clock_gettime(id, &mut told) };
+    unsafe { libc::clock_gettime(id, &mut shown) };
     let ns = |time: &timespec| i128::from(time.tv_sec) * SECOND + i128::from(time.tv_nsec);
-    let at = (i128::from(kernels) + ns(time) - ns(&told)).max(0);
+    let at = (i128::from(kernels) + ns(time) - ns(&shown)).max(0);
     Some(timespec { tv_sec: i64::try_from(at / SECOND).unwrap_or(i64::MAX), tv_nsec: (at % SECOND) as i64 })
 }
 

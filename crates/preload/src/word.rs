@@ -4,7 +4,7 @@
 
 mod line;
 
-use line::Lined;
+use line::QueueWord;
 use turnwise::RawMutex;
 use turnwise::platform::{Deadline, Native};
 use turnwise::raw::{RawLock, RawTimedLock};
@@ -14,7 +14,7 @@ use turnwise_preload_abi::Lock;
 
 /// The eight bytes that hold a lock of some policy. Zero bytes are an unlocked lock, under every policy.
 #[repr(transparent)]
-pub(crate) struct LockWord(Lined<Native>);
+pub(crate) struct LockWord(QueueWord<Native>);
 
 const _: () = assert!(size_of::<RawMutex>() <= size_of::<LockWord>() && size_of::<LockWord>() == 8);
 
@@ -27,7 +27,7 @@ macro_rules! by_policy {
                 $expression
             }
             Lock::Queued => {
-                let $lock = $word.0.with_line::<RawQueuedSpinLock>();
+                let $lock = $word.0.with_queue::<RawQueuedSpinLock>();
                 $expression
             }
             Lock::Ttas => {
@@ -35,7 +35,7 @@ macro_rules! by_policy {
                 $expression
             }
             Lock::Ticket => {
-                let $lock = $word.0.with_line::<RawTicketLock>();
+                let $lock = $word.0.with_queue::<RawTicketLock>();
                 $expression
             }
         }
@@ -73,9 +73,11 @@ impl LockWord {
     pub(crate) fn try_lock(&self, policy: Lock) -> bool {
         match policy {
             Lock::Adaptive => self.adaptive().try_lock(),
-            Lock::Queued => self.0.has_own_line::<RawQueuedSpinLock>() && self.0.view::<RawQueuedSpinLock>().try_lock(),
+            Lock::Queued => {
+                self.0.has_own_queue::<RawQueuedSpinLock>() && self.0.view::<RawQueuedSpinLock>().try_lock()
+            }
             Lock::Ttas => self.0.view::<RawSpinLock>().try_lock(),
-            Lock::Ticket => self.0.has_own_line::<RawTicketLock>() && self.0.view::<RawTicketLock>().try_lock(),
+            Lock::Ticket => self.0.has_own_queue::<RawTicketLock>() && self.0.view::<RawTicketLock>().try_lock(),
         }
     }
 

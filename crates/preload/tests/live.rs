@@ -27,9 +27,9 @@ struct Run {
 
 /// The program's report: its action, its thread, the thread that waits, the lock.
 #[derive(Debug)]
-struct Told {
+struct Reported {
     what: String,
-    teller: u32,
+    reporter: u32,
     waiter: u32,
     lock: u64,
 }
@@ -62,15 +62,15 @@ impl Run {
     }
 
     /// Returns the program's next report.
-    fn hear(&mut self) -> Told {
+    fn hear(&mut self) -> Reported {
         let mut line = String::new();
         self.from.read_line(&mut line).expect("text");
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [what, teller, waiter, lock] = words[..] else { panic!("the program says {line:?}") };
+        let [what, reporter, waiter, lock] = words[..] else { panic!("the program says {line:?}") };
         let number = |text: &str| text.parse().expect("a number");
-        Told {
+        Reported {
             what: what.to_owned(),
-            teller: number(teller),
+            reporter: number(reporter),
             waiter: number(waiter),
             lock: lock.parse().expect("an address"),
         }
@@ -142,19 +142,19 @@ const LONG: Duration = Duration::from_secs(60);
 #[test]
 fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     let mut run = Run::of("now");
-    let told = run.hear();
-    assert_eq!(told.what, "waits");
-    let snapshot = run.snapshot_with(told.waiter);
+    let reported = run.hear();
+    assert_eq!(reported.what, "waits");
+    let snapshot = run.snapshot_with(reported.waiter);
     assert!(snapshot.alive && snapshot.is_exact);
-    assert_eq!((snapshot.pid, snapshot.name.as_str()), (told.teller, "live"));
+    assert_eq!((snapshot.pid, snapshot.name.as_str()), (reported.reporter, "live"));
     let waiters: Vec<_> = snapshot.threads.iter().filter_map(|t| t.waiting.map(|w| (t.tid, w))).collect();
     let [(tid, waiting)] = waiters[..] else { panic!("{waiters:?}") };
-    assert_eq!((tid, waiting.lock, waiting.kind), (told.waiter, told.lock, Kind::Mutex));
-    assert_eq!(waiting.owner, Some(told.teller));
+    assert_eq!((tid, waiting.lock, waiting.kind), (reported.waiter, reported.lock, Kind::Mutex));
+    assert_eq!(waiting.owner, Some(reported.reporter));
     let age = snapshot.taken_ns - waiting.since_ns;
     assert!((15 * MS..60_000 * MS).contains(&age), "{age} ns");
     // The previous wait, of 20 ms, by another thread.
-    let lock = lock_at(&snapshot, told.lock);
+    let lock = lock_at(&snapshot, reported.lock);
     assert_eq!((lock.waits, lock.histogram.iter().sum::<u64>()), (1, 1));
     assert!((20 * MS..60_000 * MS).contains(&lock.longest_ns), "{}", lock.longest_ns);
     assert_eq!(lock.wait_ns, lock.longest_ns);
@@ -165,7 +165,7 @@ fn a_waiter_is_seen_with_the_owner_that_lets_it_wait() {
     run.answer();
     assert_eq!(run.hear().what, "done");
     let snapshot = run.snapshot();
-    assert_eq!(lock_at(&snapshot, told.lock).waits, 2);
+    assert_eq!(lock_at(&snapshot, reported.lock).waits, 2);
     assert!(snapshot.threads.iter().all(|thread| thread.waiting.is_none()));
     run.ends();
 }
@@ -177,8 +177,8 @@ fn who_changes_its_root_and_gives_up_root_has_a_view() {
         return println!("SKIPPED: only root can give it up");
     }
     let mut run = Run::with("now", "adaptive", |command| command.env("LEAVE", "1"));
-    let told = run.hear();
-    assert!(run.snapshot_with(told.waiter).alive);
+    let reported = run.hear();
+    assert!(run.snapshot_with(reported.waiter).alive);
     run.answer();
     assert_eq!(run.hear().what, "done");
     run.ends();
@@ -208,15 +208,15 @@ fn each_way_of_waiting_is_counted_by_itself() {
     let kinds = [Kind::Read, Kind::Write, Kind::Spin, Kind::Mutex];
     let functions = ["read_once", "write_once", "spin_once", "wait_for_condition"];
     for (kind, function) in kinds.into_iter().zip(functions) {
-        let told = run.hear();
-        assert_eq!(told.what, kind.name());
-        let snapshot = run.snapshot_with(told.waiter);
-        let thread = snapshot.threads.iter().find(|thread| thread.tid == told.waiter).expect("the waiter");
+        let reported = run.hear();
+        assert_eq!(reported.what, kind.name());
+        let snapshot = run.snapshot_with(reported.waiter);
+        let thread = snapshot.threads.iter().find(|thread| thread.tid == reported.waiter).expect("the waiter");
         let waiting = thread.waiting.expect("it waits");
-        assert_eq!((waiting.lock, waiting.kind), (told.lock, kind));
+        assert_eq!((waiting.lock, waiting.kind), (reported.lock, kind));
         assert_is_in(&snapshot, waiting.site, function);
         if kind == Kind::Write {
-            assert_eq!(waiting.owner, Some(told.teller), "who has let a reader wait");
+            assert_eq!(waiting.owner, Some(reported.reporter), "who has let a reader wait");
         }
         run.answer();
     }
@@ -234,9 +234,9 @@ fn each_way_of_waiting_is_counted_by_itself() {
 #[test]
 fn waits_of_threads_that_are_gone_are_kept() {
     let mut run = Run::of("threads");
-    let told = run.hear();
+    let reported = run.hear();
     let snapshot = run.snapshot();
-    assert_eq!(lock_at(&snapshot, told.lock).waits, 300);
+    assert_eq!(lock_at(&snapshot, reported.lock).waits, 300);
     assert_eq!(snapshot.lost, Default::default());
     let bytes = fs::metadata(run.channel().path()).expect("a file");
     let used = std::os::unix::fs::MetadataExt::blocks(&bytes) * 512;
@@ -280,46 +280,47 @@ fn a_forked_child_has_a_view_of_its_own() {
 #[test]
 fn a_program_that_replaces_another_begins_anew() {
     let mut run = Run::of("exec");
-    let told = run.hear();
+    let reported = run.hear();
     let before = run.channel();
-    assert_eq!(lock_at(&before.snapshot().expect("sound"), told.lock).waits, 2);
+    assert_eq!(lock_at(&before.snapshot().expect("sound"), reported.lock).waits, 2);
     run.answer();
-    let told = run.hear();
-    assert_eq!(told.what, "done");
+    let reported = run.hear();
+    assert_eq!(reported.what, "done");
     assert!(!before.snapshot().expect("its last state").alive);
     let snapshot = run.snapshot();
     assert!(snapshot.alive);
-    assert_eq!((snapshot.pid, lock_at(&snapshot, told.lock).waits), (before.pid(), 1));
+    assert_eq!((snapshot.pid, lock_at(&snapshot, reported.lock).waits), (before.pid(), 1));
     run.ends();
 }
 
 #[test]
 fn the_last_state_of_a_killed_program_can_be_read() {
     let mut run = Run::of("now");
-    let told = run.hear();
-    run.snapshot_with(told.waiter);
+    let reported = run.hear();
+    run.snapshot_with(reported.waiter);
     run.child.kill().expect("it runs");
     assert_eq!(run.child.wait().expect("it ends").signal(), Some(9));
     let snapshot = run.snapshot();
     assert!(!snapshot.alive);
-    assert_eq!(lock_at(&snapshot, told.lock).waits, 1);
-    let waiting = snapshot.threads.iter().find(|thread| thread.tid == told.waiter).and_then(|thread| thread.waiting);
-    assert_eq!(waiting.map(|w| (w.lock, w.owner)), Some((told.lock, Some(told.teller))));
+    assert_eq!(lock_at(&snapshot, reported.lock).waits, 1);
+    let waiting =
+        snapshot.threads.iter().find(|thread| thread.tid == reported.waiter).and_then(|thread| thread.waiting);
+    assert_eq!(waiting.map(|w| (w.lock, w.owner)), Some((reported.lock, Some(reported.reporter))));
 }
 
 #[test]
 fn waits_are_counted_under_every_policy() {
     for policy in POLICIES {
         let mut run = Run::with("any", policy, |command| command);
-        let told = run.hear();
-        let snapshot = run.snapshot_with(told.waiter);
+        let reported = run.hear();
+        let snapshot = run.snapshot_with(reported.waiter);
         let waiting =
-            snapshot.threads.iter().find(|thread| thread.tid == told.waiter).and_then(|thread| thread.waiting);
-        assert_eq!(waiting.map(|w| (w.lock, w.kind)), Some((told.lock, Kind::Mutex)), "{policy}");
+            snapshot.threads.iter().find(|thread| thread.tid == reported.waiter).and_then(|thread| thread.waiting);
+        assert_eq!(waiting.map(|w| (w.lock, w.kind)), Some((reported.lock, Kind::Mutex)), "{policy}");
         run.answer();
         run.hear();
         let snapshot = run.snapshot();
-        let lock = lock_at(&snapshot, told.lock);
+        let lock = lock_at(&snapshot, reported.lock);
         assert_eq!((lock.waits, lock.gave_up), (1, 0), "{policy}");
         assert!(
             lock.longest_ns == lock.wait_ns && (25 * MS..60_000 * MS).contains(&lock.wait_ns),
@@ -373,10 +374,10 @@ fn snapshots_of_a_busy_program_only_grow() {
 #[test]
 fn a_signal_handlers_wait_leaves_the_interrupted_one_whole() {
     let mut run = Run::of("interrupted");
-    let told = run.hear();
+    let reported = run.hear();
     let snapshot = run.snapshot();
     let waits: Vec<_> = snapshot.locks.iter().map(|lock| (lock.address, lock.waits)).collect();
-    assert_eq!((waits, snapshot.lost.nested), (vec![(told.lock, 1)], 1));
+    assert_eq!((waits, snapshot.lost.nested), (vec![(reported.lock, 1)], 1));
     assert!(snapshot.locks[0].longest_ns >= 20 * MS);
     run.ends();
 }
@@ -531,17 +532,17 @@ fn a_disk_that_is_not_written_to_costs_the_view_and_not_the_program() {
 #[test]
 fn what_is_recorded_of_a_busy_program_adds_up() {
     let mut run = Run::of("busy");
-    let told = run.hear();
+    let reported = run.hear();
     let channel = run.awaited_channel();
     // The reader of records may be late, or stalled during long waits, on a busy machine.
-    assert!((0..20).any(|_| adds_up(&channel, &told)), "the records do not come to what was counted");
+    assert!((0..20).any(|_| adds_up(&channel, &reported)), "the records do not come to what was counted");
     run.answer();
     assert_eq!(run.hear().what, "done");
     run.ends();
 }
 
 /// Records for two seconds; returns whether the records sum to about the counts meanwhile.
-fn adds_up(channel: &Channel, told: &Told) -> bool {
+fn adds_up(channel: &Channel, reported: &Reported) -> bool {
     const PERIOD_NS: u64 = 500_000;
     let mut recorder = channel.record().expect("a view of ours");
     let waited = || channel.snapshot().expect("a sound view").locks.iter().map(|lock| lock.wait_ns).sum::<u64>();
@@ -555,7 +556,7 @@ fn adds_up(channel: &Channel, told: &Told) -> bool {
     }
     let counted = waited() - before;
     recorder.stop().expect("a view of ours");
-    let threads: HashSet<u32> = fs::read_dir(format!("/proc/{}/task", told.teller))
+    let threads: HashSet<u32> = fs::read_dir(format!("/proc/{}/task", reported.reporter))
         .expect("it runs")
         .map(|thread| thread.expect("a thread").file_name().to_str().expect("a number").parse().expect("a number"))
         .collect();
@@ -569,7 +570,7 @@ fn adds_up(channel: &Channel, told: &Told) -> bool {
     let share = estimated / counted as f64;
     println!("{} records, {lost} lost, {share} of {counted} ns", waits.len());
     waits.len() > 100
-        && waits.iter().any(|wait| wait.lock == told.lock)
+        && waits.iter().any(|wait| wait.lock == reported.lock)
         && lost < waits.len() as u64 / 10
         && (0.7..1.3).contains(&share)
 }
@@ -577,8 +578,8 @@ fn adds_up(channel: &Channel, told: &Told) -> bool {
 #[test]
 fn a_full_disk_costs_records_and_not_the_program() {
     let Some(mut run) = mounted("busy", "nr_blocks=30") else { return };
-    let told = run.hear();
-    let channel = until("a view", || Channel::of(told.teller).ok());
+    let reported = run.hear();
+    let channel = until("a view", || Channel::of(reported.reporter).ok());
     let mut recorder = channel.record().expect("a view of ours");
     let (mut taken, begun) = (0, Instant::now());
     while recorder.losses().expect("a sound log").0 == 0 {

@@ -50,9 +50,9 @@ programs! {
     a_million_mutexes: "many.c",
     tries_in_signal_handlers: "signals.c",
     fork_with_threads: "fork.c",
-    fork_with_a_promised_turn: "fork_claimed.c",
+    fork_with_a_pending_handoff: "fork_requested.c",
     fork_with_threads_of_two_priorities: "fork_priority.c",
-    tries_after_a_fork_with_a_promised_turn: "fork_tries.c",
+    tries_after_a_fork_with_a_pending_handoff: "fork_tries.c",
     cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
     spin_locks_with_too_many_threads: "spin_speed.c",
     threads_that_a_live_view_watches: "live_speed.c",
@@ -66,8 +66,8 @@ fn without_restartable_sequences_of_the_c_library() {
     for program in ["exclusion.c", "own_rseq.c"] {
         let program = Build::new(program).program().with("GLIBC_TUNABLES", OFF);
         program.run_on_libc();
-        let told = program.run("adaptive");
-        assert!(told.contains("on-cpu layer none"), "{told}");
+        let shown = program.run("adaptive");
+        assert!(shown.contains("on-cpu layer none"), "{shown}");
     }
     let program = Build::new("own_rseq.c").program();
     program.run_on_libc();
@@ -236,8 +236,8 @@ fn an_old_name_of_a_policy_is_that_policy() {
         .env("TURNWISE_VERBOSE", "1")
         .output()
         .expect("it starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.contains(", lock policy queued,"), "{told}");
+    let shown = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && shown.contains(", lock policy queued,"), "{shown}");
 }
 
 /// While `dlopen` runs a constructor it has the loader's lock, and the constructor waits for a thread that calls us.

@@ -21,7 +21,7 @@ fn doing(what: &str) -> Program {
 }
 
 #[test]
-fn a_program_without_locks_is_told_from_one_whose_locks_are_free() {
+fn a_program_without_locks_is_distinguished_from_one_whose_locks_are_free() {
     for policy in POLICIES {
         assert_eq!(probed(doing("nothing"), policy), [1, 0, 0], "{policy}");
         assert_eq!(probed(doing("free"), policy), [1, 1, 0], "{policy}");

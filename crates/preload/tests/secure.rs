@@ -41,8 +41,8 @@ fn run(program: &Path, variables: &[(&str, &str)]) -> Output {
 #[test]
 fn a_set_uid_program_takes_nothing_from_the_environment() {
     // The effect of the same variables otherwise.
-    let told = Build::new("kinds.c").program().run("adaptive");
-    assert!(told.contains("turnwise: version"), "{told}");
+    let shown = Build::new("kinds.c").program().run("adaptive");
+    assert!(shown.contains("turnwise: version"), "{shown}");
     if !is_root() {
         return println!("SKIPPED: needs root, to make a program of another user");
     }

@@ -25,13 +25,13 @@ fn tools_that_look_for_races_find_those_of_the_program_only() {
     let program = Build::new("sanitized.c").program();
     for tool in ["helgrind", "drd"] {
         let clean = valgrind(tool, program.path(), &[]);
-        let told = String::from_utf8_lossy(&clean.stderr);
-        assert_eq!(clean.status.code(), Some(7), "{tool}: {told}");
-        assert!(told.contains(&format!("turnwise: {tool} sees the C library's locks alone")), "{told}");
+        let shown = String::from_utf8_lossy(&clean.stderr);
+        assert_eq!(clean.status.code(), Some(7), "{tool}: {shown}");
+        assert!(shown.contains(&format!("turnwise: {tool} sees the C library's locks alone")), "{shown}");
         let racing = valgrind(tool, program.path(), &["race"]);
-        let told = String::from_utf8_lossy(&racing.stderr);
-        assert_eq!(racing.status.code(), Some(FOUND), "{tool}: {told}");
-        assert!(told.contains("takes_turns (sanitized.c"), "{tool} does not say where: {told}");
+        let shown = String::from_utf8_lossy(&racing.stderr);
+        assert_eq!(racing.status.code(), Some(FOUND), "{tool}: {shown}");
+        assert!(shown.contains("takes_turns (sanitized.c"), "{tool} does not say where: {shown}");
     }
 }
 

@@ -20,8 +20,8 @@ pub fn columns() -> Option<usize> {
     const LEAST: u16 = 20;
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: there is room for the result.
-    let told = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (told == 0 && size.ws_col >= LEAST).then_some(size.ws_col.into())
+    let shown = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (shown == 0 && size.ws_col >= LEAST).then_some(size.ws_col.into())
 }
 
 /// A check failed: other locks broke the program.

@@ -58,8 +58,8 @@ mod tests {
         let read = |text: &str| read::<BTreeMap<String, Vec<String>>>(text).map_err(|error| format!("{error:#}"));
         assert_eq!(read(r#"{"locks": ["größe", "two\nlines"]}"#).expect("it is plain")["locks"].len(), 2);
         for hostile in [r#"{"a": ["\u001b[2J"]}"#, r#"{"\u001b[2J": []}"#, r#"{"a": ["\u202edrawkcab"]}"#] {
-            let told = read(hostile).expect_err("it was taken");
-            assert!(told.contains("a terminal would obey") && !told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+            let shown = read(hostile).expect_err("it was taken");
+            assert!(shown.contains("a terminal would obey") && !shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
         }
         assert!(read("{").expect_err("it was taken").contains("it is not JSON"));
         assert!(read("{\"a\": 1}").is_err());

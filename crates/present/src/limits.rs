@@ -107,12 +107,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_a_limit_is_told_with_its_remedy() {
+    fn an_error_of_a_limit_is_reported_with_its_remedy() {
         let of = |errno| anyhow::Error::new(io::Error::from_raw_os_error(errno)).context("cannot start it");
-        let told = remedy(&of(libc::EMFILE)).expect("every process has a limit on open files");
-        assert!(told.starts_with("the limit on open files is ") && told.ends_with("raise it (ulimit -n)"), "{told}");
+        let shown = remedy(&of(libc::EMFILE)).expect("every process has a limit on open files");
+        assert!(shown.starts_with("the limit on open files is ") && shown.ends_with("raise it (ulimit -n)"), "{shown}");
         let other: anyhow::Error = rustix::io::Errno::MFILE.into();
-        assert_eq!(remedy(&other), Some(told));
+        assert_eq!(remedy(&other), Some(shown));
         assert_eq!(remedy(&of(libc::ENOENT)), None);
         assert_eq!(remedy(&of(libc::EMFILE).context("raise `ulimit -n`")), None, "it is said already");
     }

@@ -85,9 +85,9 @@ impl Others {
     }
 
     fn each(&self) -> impl Iterator<Item = String> {
-        let told = [(self.programs, "other programs"), (self.host, "the host of this virtual machine")];
-        let told = told.into_iter().filter(|(share, _)| *share > LITTLE);
-        told.map(|(share, who)| format!("{who} took {:.0}% of the CPUs", share * 100.0))
+        let shown = [(self.programs, "other programs"), (self.host, "the host of this virtual machine")];
+        let shown = shown.into_iter().filter(|(share, _)| *share > LITTLE);
+        shown.map(|(share, who)| format!("{who} took {:.0}% of the CPUs", share * 100.0))
     }
 }
 

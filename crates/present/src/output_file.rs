@@ -192,9 +192,9 @@ mod tests {
     fn a_missing_folder_is_named_and_no_file_of_ours() {
         let folder = tempfile::Builder::new().prefix("drafts").tempdir().unwrap();
         let error = OutputFile::open("--json", &folder.path().join("no/file")).unwrap_err();
-        let told = format!("{error:#}");
-        assert!(told.contains("/no/file: No such file or directory"), "{told}");
-        assert!(!told.contains(".tmp"), "{told}");
+        let shown = format!("{error:#}");
+        assert!(shown.contains("/no/file: No such file or directory"), "{shown}");
+        assert!(!shown.contains(".tmp"), "{shown}");
     }
 
     #[test]

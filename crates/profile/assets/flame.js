@@ -99,7 +99,7 @@
   function go(node) {
     here = node;
     draw();
-    byId("flame-told").textContent = told(node).join(": ");
+    byId("flame-shown").textContent = told(node).join(": ");
   }
 
   function zoom(node) {
@@ -147,6 +147,6 @@
   });
   byId("flame-reset").addEventListener("click", () => zoom(root));
   byId("flame-search").addEventListener("input", (event) => search(event.target.value));
-  byId("flame-told").textContent = told(root).join(": ");
+  byId("flame-shown").textContent = told(root).join(": ");
   whenResized(chart, draw);
 })();

@@ -1,7 +1,7 @@
 // ---- more about one lock: where it lies, what made it, and its rule in a policy file, to be copied ----
 
 const showLockFacts = (() => {
-  const [dialog, rule, told] = ["lock-facts", "lock-rule", "rule-told"].map(byId);
+  const [dialog, rule, told] = ["lock-facts", "lock-rule", "rule-shown"].map(byId);
 
   byId("rule-copy").addEventListener("click", async () => {
     let copied = true;

@@ -126,7 +126,7 @@
     byId("scaling-cross").append(
       drawn("line", { class: "cross", x1: middle, x2: middle, y1: scale.area.top, y2: scale.area.bottom }),
     );
-    byId("scaling-told").textContent = `${counts[at]} CPUs. ${lines(at).join(". ")}.`;
+    byId("scaling-shown").textContent = `${counts[at]} CPUs. ${lines(at).join(". ")}.`;
     const box = chart.getBoundingClientRect();
     return tell(
       box.left + middle,

@@ -73,7 +73,7 @@ let showLock = () => {};
       (most, wait) => (most && wait.acquired - wait.began <= most.acquired - most.began ? most : wait),
       null,
     );
-    byId("timeline-told").textContent = longest ? `The longest wait: ${words(longest).join(" ")}` : "";
+    byId("timeline-shown").textContent = longest ? `The longest wait: ${words(longest).join(" ")}` : "";
     const length = Math.max(
       (whole[1] - whole[0]) * Math.min(1, AT_FIRST / Math.max(1, waits.length)),
       longest ? 3 * (longest.acquired - longest.began) : 0,
@@ -314,7 +314,7 @@ let showLock = () => {};
     if (wait.began < from || wait.acquired > to)
       range(wait.began - (to - from) / 3, wait.began + (2 * (to - from)) / 3);
     else draw();
-    byId("timeline-told").textContent = words(wait).join(" ");
+    byId("timeline-shown").textContent = words(wait).join(" ");
   }
 
   const shown = () => waits.filter((wait) => lanes.includes(wait.thread));

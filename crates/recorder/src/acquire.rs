@@ -8,7 +8,7 @@ use crate::later;
 use crate::locks;
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
-use crate::state::{State, enter, glance};
+use crate::state::{State, enter, fast_look_up};
 use crate::waits::{self, BriefWait, PastWaits, WholeWait};
 use crate::{clock, hold, memory, process, stacks, table};
 use core::hint::cold_path;
@@ -55,7 +55,7 @@ struct Prepared {
 /// `None`: a slower path is needed.
 #[inline(always)]
 fn prepare(state: &'static State, place: Acquisition, ordered: bool) -> Option<Prepared> {
-    let entry = state.table.glance(place.address, place.site)?;
+    let entry = state.table.fast_look_up(place.address, place.site)?;
     let ready = state.locks.announce(&state.notes.contexts, entry, place.address, ordered)
         && hold::count(state.writer.record(), entry);
     ready.then_some(Prepared { state, entry })
@@ -63,11 +63,11 @@ fn prepare(state: &'static State, place: Acquisition, ordered: bool) -> Option<P
 
 /// Prepares with a longer search than [`prepare`].
 fn prepare_searching(place: Acquisition, ordered: bool) -> Option<Prepared> {
-    let state = glance()?;
+    let state = fast_look_up()?;
     if state.locks.at(state.locks.depth()).line().is_some() && state.locks.depth() != 0 {
         return None; // the locks that it holds are only in the journal
     }
-    let entry = state.table.seek(place.address, place.site)?;
+    let entry = state.table.full_look_up(place.address, place.site)?;
     let ready =
         state.notes.announce(&state.locks, entry, place.address, ordered) && hold::count(state.writer.record(), entry);
     ready.then_some(Prepared { state, entry })
@@ -135,7 +135,7 @@ pub(crate) fn lock(
 ) -> c_int {
     let Acquisition { class, address, site } = place;
     // Tail calls: the paths that need no stack frame have none.
-    match glance() {
+    match fast_look_up() {
         Some(state) if state.written.is_on() => {
             lock_written(state, address, What::of(class, site, true), attempt, lock)
         }
@@ -232,7 +232,7 @@ extern "C" fn lock_unprepared(
 /// Tries after a longer search; returns the result, unless the lock was acquired immediately and all is counted.
 #[inline(always)]
 fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) -> c_int) -> Option<c_int> {
-    if let Some(state) = glance() {
+    if let Some(state) = fast_look_up() {
         if state.written.is_on() {
             if state.has_written_enough() {
                 count_journal();
@@ -278,7 +278,7 @@ fn attempt_written(
 /// Counts the thread's journal, if the thread has a state.
 #[inline(never)]
 pub(crate) fn count_journal() {
-    if glance().is_some()
+    if fast_look_up().is_some()
         && let Some(state) = enter()
     {
         state.count_journal();
@@ -312,7 +312,7 @@ extern "C" fn finish_lock(
 #[inline(always)]
 pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn(u64) -> c_int + Copy) -> c_int {
     let Acquisition { class, address, site } = place;
-    match glance() {
+    match fast_look_up() {
         Some(state) if !state.written.is_on() => try_lock_counted(state, class, address, site, attempt),
         _ => try_lock_unprepared(class, address, site, attempt),
     }
@@ -382,7 +382,7 @@ pub(crate) fn count_failure(state: &State, place: Acquisition) {
 /// Releases the lock by `unlock`.
 #[inline(always)]
 pub(crate) fn unlock(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    match glance() {
+    match fast_look_up() {
         Some(state) if !state.locks.pop(address) => unlock_counting(address, unlock),
         _ => unlock(),
     }
@@ -507,7 +507,7 @@ impl Wait {
         }
         count_failure(&state, self.place);
         if gave_up(result) {
-            self.waited(at).count_in_vain(&state.writer, self.entry, at);
+            self.waited(at).count_failed(&state.writer, self.entry, at);
         }
     }
 

@@ -83,7 +83,7 @@ impl Brief {
         if self.counts(&state, has) {
             state.holds().push_after_brief_wait(self.entry, at, wait);
         } else if acquire::gave_up(result) {
-            wait.count_in_vain(&state.writer, self.entry, at);
+            wait.count_failed(&state.writer, self.entry, at);
         }
     }
 
@@ -96,7 +96,7 @@ impl Brief {
         if self.counts(state, has) {
             state.holds().push_after_whole_wait(self.entry, at, kept, waited);
         } else if acquire::gave_up(result) {
-            waited.count_in_vain(&state.writer, self.entry, at);
+            waited.count_failed(&state.writer, self.entry, at);
         }
     }
 

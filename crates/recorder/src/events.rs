@@ -38,7 +38,7 @@ pub(crate) struct Events {
 /// [`Before::how`]: nothing is known.
 const UNKNOWN: u32 = 0;
 /// The lock reports its events.
-const TOLD: u32 = 1;
+const REPORTED: u32 = 1;
 /// The thread's voluntary context switches stand for sleeps.
 const WATCHED: u32 = 2;
 
@@ -46,8 +46,8 @@ impl Before {
     /// Reads the counters now. `long`: two system calls are acceptable for the wait.
     pub(crate) fn look(class: Class, address: u64, long: bool) -> Before {
         let mut counts = [0; LOCK_EVENTS];
-        let how = if tells(class, address, &mut counts) {
-            TOLD
+        let how = if reports(class, address, &mut counts) {
+            REPORTED
         } else if let Some(switches) = long.then(switches).flatten() {
             counts[LOCK_SLEEPS] = switches;
             WATCHED
@@ -61,7 +61,7 @@ impl Before {
     pub(crate) fn until_now(&self, class: Class, address: u64) -> Events {
         let mut now = [0; LOCK_EVENTS];
         let how = match self.how {
-            TOLD if tells(class, address, &mut now) => TOLD,
+            REPORTED if reports(class, address, &mut now) => REPORTED,
             WATCHED => switches().map_or(UNKNOWN, |switches| {
                 now[LOCK_SLEEPS] = switches;
                 WATCHED
@@ -76,7 +76,7 @@ impl Events {
     /// Adds the events to a site's or a thread's.
     pub(crate) fn count(&self, detail: &Detail) {
         match self.how {
-            TOLD => add(&detail.told, 1),
+            REPORTED => add(&detail.reported, 1),
             WATCHED => add(&detail.watched, 1),
             _ => return,
         }
@@ -99,7 +99,7 @@ impl Events {
 }
 
 /// Reads the counters of the calling thread; returns whether the lock reports them.
-fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
+fn reports(class: Class, address: u64, counts: &mut Counts) -> bool {
     if !real::next_is_preload() {
         return false;
     }

@@ -117,7 +117,7 @@ impl State {
     #[cold]
     fn find_for_line(&self, address: u64, what: What) -> Option<&'static Entry> {
         let class = what.class()?;
-        let found = self.table.seek(address, what.site()).or_else(|| self.entry(class, address, what.site()));
+        let found = self.table.full_look_up(address, what.site()).or_else(|| self.entry(class, address, what.site()));
         if found.is_none() {
             self.process().mapping.unattributed();
         }

@@ -94,7 +94,7 @@ impl Drop for Session {
 /// Returns the calling thread's state for a glance: only data that a signal handler in between may also change may be
 /// changed. `None`: it has none, or is active in it.
 #[inline(always)]
-pub(crate) fn glance() -> Option<&'static State> {
+pub(crate) fn fast_look_up() -> Option<&'static State> {
     let state: *const State = tls::get();
     // SAFETY: as in `enter`.
     unsafe { if !state.is_null() && (*state).mode.load(Relaxed) == IDLE { Some(&*state) } else { None } }

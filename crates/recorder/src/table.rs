@@ -101,12 +101,12 @@ impl Table {
     /// Returns the entry of a lock and a site for the fast path: if it is in one of its first two places, and has no
     /// more first acquisitions to be measured.
     #[inline(always)]
-    pub(crate) fn glance(&self, address: u64, site: u64) -> Option<&'static Entry> {
+    pub(crate) fn fast_look_up(&self, address: u64, site: u64) -> Option<&'static Entry> {
         look(self.slots(), address, site, 2)
     }
 
-    /// Returns the entry that `glance` would return if it searched all places.
-    pub(crate) fn seek(&self, address: u64, site: u64) -> Option<&'static Entry> {
+    /// Returns the entry that `fast_look_up` would return if it searched all places.
+    pub(crate) fn full_look_up(&self, address: u64, site: u64) -> Option<&'static Entry> {
         look(self.slots(), address, site, self.slots().len())
     }
 

@@ -52,7 +52,7 @@ impl BriefWait {
     }
 
     /// Counts a wait that was abandoned at `at`: its time, but no acquisition.
-    pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
+    pub(crate) fn count_failed(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
         in_both(writer, entry, |detail| detail::gave_up(writer, detail, at, self.ticks))
     }
 }
@@ -73,8 +73,8 @@ impl WholeWait {
     }
 
     /// Counts a wait that was abandoned at `at`.
-    pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) {
-        if let Some(detail) = self.wait.count_in_vain(writer, entry, at) {
+    pub(crate) fn count_failed(&self, writer: &Writer, entry: &Entry, at: u64) {
+        if let Some(detail) = self.wait.count_failed(writer, entry, at) {
             self.tally(writer, detail);
         }
     }

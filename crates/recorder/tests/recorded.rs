@@ -57,8 +57,8 @@ fn the_holder_is_named() {
 }
 
 #[test]
-fn a_holder_that_sleeps_is_told_from_one_that_computes() {
-    let is_told = || {
+fn a_holder_that_sleeps_is_distinguished_from_one_that_computes() {
+    let is_reported = || {
         let profile = Run::alone("away").profile();
         let looks = |name: &str| {
             let place = profile.locks.iter().position(|lock| lock.name == name).expect("the lock") as u32;
@@ -71,7 +71,7 @@ fn a_holder_that_sleeps_is_told_from_one_that_computes() {
     };
     // On an overloaded machine a computing thread is off its CPU most of the time, and the sleep is over before the
     // wait begins.
-    assert!((0..10).any(|_| is_told()), "one that sleeps was never distinguished from one that computes");
+    assert!((0..10).any(|_| is_reported()), "one that sleeps was never distinguished from one that computes");
 }
 
 #[track_caller]
@@ -118,12 +118,12 @@ fn waits_that_were_given_up_are_waits() {
         assert_eq!((usage.acquisitions, usage.contended, usage.failed, usage.wait.count), (1, 0, 3, 3));
         (45_000_000..5_000_000_000).contains(&usage.wait.sum_ns)
     };
-    let profile = (0..20).map(|_| Run::of("in_vain").profile()).find(waited).expect("waits of 20 ms");
+    let profile = (0..20).map(|_| Run::of("given_up").profile()).find(waited).expect("waits of 20 ms");
     let usage = &lock(&profile, "first").usage;
     let of_threads: u64 = profile.threads.iter().map(|thread| thread.usage.wait.sum_ns).sum();
     assert_eq!(of_threads, usage.wait.sum_ns);
     let pair = profile.blocked.first().expect("a pair");
-    assert_eq!(function(&profile, &profile.sites[pair.holder as usize]), "in_vain");
+    assert_eq!(function(&profile, &profile.sites[pair.holder as usize]), "given_up");
     assert_eq!(pair.waits, 3);
 }
 
@@ -255,7 +255,7 @@ fn a_cancelled_wait_gives_the_mutex_back() {
 }
 
 #[test]
-fn readers_are_told_from_writers() {
+fn readers_are_distinguished_from_writers() {
     let profile = Run::of("readers").profile();
     let usage = &lock(&profile, "table").usage;
     assert_eq!((usage.acquisitions, usage.reads, lock(&profile, "table").kind), (3, 2, LockKind::RwLock));

@@ -324,7 +324,7 @@ records! {
         ending: u32,
         /// The status or signal.
         ending_value: u32,
-        /// Not 0: the locks report what their waits consisted of ([`Detail::told`]).
+        /// Not 0: the locks report what their waits consisted of ([`Detail::reported`]).
         lock_events: u32,
         /// Not 0: threads record stretches of their operations in order ([`Step`]).
         steps: u32,
@@ -503,7 +503,7 @@ records! {
         /// The number of tallies that found no room.
         tallies_dropped: u64,
         /// The number of waits whose components the lock reported.
-        told: u64,
+        reported: u64,
         /// The number of other waits whose sleeps are nevertheless known.
         watched: u64,
         /// Their components, by the `LOCK_*` numbers.

@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// use turnwise::platform::{Platform, SpinEnd, SpinLimit};
 /// use turnwise::{SpinLock, backoff::Backoff};
 ///
-/// /// Rests for 300 ns between two looks.
+/// /// Rests for 300 ns between two polls.
 /// struct Steady;
 ///
 /// impl Backoff for Steady {
@@ -59,7 +59,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// ```
 pub trait Backoff: Sized + Send + Sync + 'static {
     /// Whether the policy reads the owner's [`mark`](Backoff::mark): then it is only for locks without an order.
-    const LOOKS_AT_MARKS: bool = false;
+    const READS_MARKS: bool = false;
 
     /// Returns the state at the start of a wait.
     fn start() -> Self;
@@ -142,8 +142,8 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
     }
 
     /// Returns whether the word is ready: several polls before the first pause, one after it.
-    fn looks<P: Platform>(&self, word: &P::U32, mut ready: impl FnMut(u32) -> bool) -> bool {
-        if self.next_ns == 0 { first_looks::<P>(word, ready) } else { ready(word.load(Relaxed)) }
+    fn polls<P: Platform>(&self, word: &P::U32, mut ready: impl FnMut(u32) -> bool) -> bool {
+        if self.next_ns == 0 { first_polls::<P>(word, ready) } else { ready(word.load(Relaxed)) }
     }
 }
 
@@ -160,7 +160,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
         until: Option<u64>,
     ) -> Result<(), SpinEnd> {
         loop {
-            if self.looks::<P>(word, |value| turns(value) == 0) {
+            if self.polls::<P>(word, |value| turns(value) == 0) {
                 return Ok(());
             }
             backoff::<P>(self.next_ns::<P>(), until)?;
@@ -209,7 +209,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
 impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32> Backoff
     for ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
 {
-    const LOOKS_AT_MARKS: bool = true;
+    const READS_MARKS: bool = true;
 
     #[inline]
     fn start() -> Self {
@@ -234,7 +234,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
                 owner = turns(value);
                 owner == 0
             };
-            if self.near.looks::<P>(word, free) {
+            if self.near.polls::<P>(word, free) {
                 return Ok(());
             }
             backoff::<P>(self.next_ns::<P>(owner), until)?;
@@ -242,7 +242,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
     }
 }
 
-/// The policy that backs off for `TURN_NS` for each owner ahead of the next one; the next one polls continuously.
+/// The policy that backs off for `PER_OWNER_NS` for each owner ahead of the next one; the next one polls continuously.
 ///
 /// ```
 /// use turnwise::{TicketLock, backoff::Proportional};
@@ -252,9 +252,9 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it has no state")]
-pub struct Proportional<const TURN_NS: u32 = 100>;
+pub struct Proportional<const PER_OWNER_NS: u32 = 100>;
 
-impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
+impl<const PER_OWNER_NS: u32> Backoff for Proportional<PER_OWNER_NS> {
     #[inline]
     fn start() -> Self {
         Proportional
@@ -272,16 +272,16 @@ impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
                 before = turns(value);
                 before <= 1
             };
-            if first_looks::<P>(word, near) {
+            if first_polls::<P>(word, near) {
                 return NoBackoff.wait::<P>(word, turns, until);
             }
-            backoff::<P>(u64::from(before.saturating_sub(1)) * u64::from(TURN_NS), until)?;
+            backoff::<P>(u64::from(before.saturating_sub(1)) * u64::from(PER_OWNER_NS), until)?;
         }
     }
 }
 
 /// Makes the polls that need no clock; returns whether one of them found the word ready.
-fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
+fn first_polls<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
     P::spin_until(word, ready, SpinLimit { until: Some(0), ..SpinLimit::NONE }).is_ok()
 }
 
@@ -370,13 +370,13 @@ mod tests {
     fn proportional_stays_away_longer_for_more_turns() {
         let word = <P as Platform>::U32::new(50);
         let start = P::now();
-        let mut looks = 0;
+        let mut polls = 0;
         let turns = |_| {
-            looks += 1;
-            if looks > 8 { 0 } else { 50 }
+            polls += 1;
+            if polls > 8 { 0 } else { 50 }
         };
         assert_eq!(Proportional::<1000>.wait::<P>(&word, turns, None), Ok(()));
         // Eight first polls found 49 turns before the next one; the ninth came after the pause.
-        assert!(looks > 8 || P::now() - start >= 49_000);
+        assert!(polls > 8 || P::now() - start >= 49_000);
     }
 }

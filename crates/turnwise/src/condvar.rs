@@ -3,33 +3,33 @@
 //!
 //! ```text
 //! wait        read the sequence; another mutex than that of the first wait: set SEVERAL
-//!             alone, and polling has paid: set LOOKING; else waiters + 1. Release the mutex
-//!             LOOKING: poll the sequence for some microseconds; news: lock, done; else waiters + 1, clear LOOKING
+//!             alone, and polling has paid: set POLLING; else waiters + 1. Release the mutex
+//!             POLLING: poll the sequence for some microseconds; news: lock, done; else waiters + 1, clear POLLING
 //!             park on the sequence unless it has news; waiters - 1; acquire the mutex as a woken thread
-//! notify_one  a waiter, or LOOKING: notifications + 1, clear LOOKING; it was not set: wake one
+//! notify_one  a waiter, or POLLING: notifications + 1, clear POLLING; it was not set: wake one
 //! notify_all  the same; waiters: wake one and requeue the others to the mutex, where each unlock wakes the next: no
 //!             thundering herd. SEVERAL, or the platform cannot: wake all
 //! ```
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `LOOKING`; bit 0: `SEVERAL`; waiters sleep on it |
+//! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `POLLING`; bit 0: `SEVERAL`; waiters sleep on it |
 //! | `waiters` | threads in [`RawCondvar::wait`], except one that polls and those notified while they polled |
 //! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
-//! | `lookout` | results of the polls so far ([`crate::wait::Lookout`]) |
+//! | `spin_then_sleep` | results of the polls so far ([`crate::wait::SpinThenSleep`]) |
 //!
 //! Invariants:
 //! 1. A waiter sleeps only if no notification came between its check (under the mutex) and its sleep: it would miss one
 //!    if 2^30 came in these nanoseconds, or in the microseconds of its polling.
 //! 2. A thread that was requeued is woken: the woken waiter acquires the mutex as a woken thread
 //!    ([`RawMutex::lock_as_woken`]), so its unlock wakes the next, and all that were requeued there have that mutex.
-//! 3. While `waiters` is 0 and `LOOKING` is not set by a thread of this process, every earlier waiter has been
+//! 3. While `waiters` is 0 and `POLLING` is not set by a thread of this process, every earlier waiter has been
 //!    notified, or has left. A poller is counted among the waiters before it clears the flag.
 //! 4. A thread that sleeps on the sequence while `SEVERAL` is clear has the recorded mutex. Flag and notifications
 //!    share one word, which the kernel compares as it requeues.
 //!
 //! Guarantees, of ordering (A) and of progress (P):
-//! - A1. Data are ordered by the mutex alone: a notification orders nothing but a poller's flag (condvar.looks).
+//! - A1. Data are ordered by the mutex alone: a notification orders nothing but a poller's flag (condvar.polls).
 //! - A2. A thread that notifies under the mutex touches neither object after it has released that: the last waiter to
 //!   return may free both.
 //! - P1. No notification is lost (invariants 1 and 3), and no waiter forgotten on a mutex (invariants 2 and 4).
@@ -42,14 +42,14 @@ use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
-use crate::wait::Lookout;
+use crate::wait::SpinThenSleep;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
 /// The sequence's flag for "not all waiters had the recorded mutex". It is never cleared.
 const SEVERAL: u32 = 1;
 /// The sequence's flag for "a waiter polls it": the next notification is for that waiter.
-const LOOKING: u32 = 2;
+const POLLING: u32 = 2;
 /// One notification in the sequence.
 const NOTIFICATION: u32 = 4;
 
@@ -63,7 +63,7 @@ struct Notified {
     /// The sequence including it.
     sequence: u32,
     /// A waiter polled, and has received it.
-    looked: bool,
+    polled: bool,
     /// Waiters sleep, or are about to.
     slept: bool,
 }
@@ -107,7 +107,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
     waiters: P::U32,
     mutex: P::U32,
-    lookout: Lookout<P>,
+    spin_then_sleep: SpinThenSleep<P>,
     counters: Counters<{ Kind::Condvar as usize }>,
 }
 
@@ -115,7 +115,7 @@ raw_constructors!(default RawCondvar, "a condition variable on which no thread w
     sequence: U32,
     waiters: U32,
     mutex: U32,
-    lookout: [Lookout<P>],
+    spin_then_sleep: [SpinThenSleep<P>],
     counters: (Counters::new()),
 });
 
@@ -126,16 +126,16 @@ impl<P: Platform> RawCondvar<P> {
     /// # Safety
     /// The caller holds `mutex`.
     pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
-        let sequence = self.note(mutex);
-        let looking = self.begin_to_look(sequence);
-        if looking.is_none() {
+        let sequence = self.record_mutex(mutex);
+        let polling = self.begin_to_poll(sequence);
+        if polling.is_none() {
             // A thread that holds the mutex after us and then notifies sees this: the mutex orders the two.
             self.waiters.fetch_add(1, Relaxed);
         }
         // SAFETY: contract of `wait`: the caller holds the mutex.
         unsafe { mutex.unlock() };
-        if let Some(sequence) = looking
-            && self.look(sequence, deadline)
+        if let Some(sequence) = polling
+            && self.poll(sequence, deadline)
         {
             mutex.lock();
             return WaitTimeoutResult(false);
@@ -145,42 +145,42 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// Records the waiter's mutex, or that there are several; returns the sequence. The caller holds the mutex.
-    fn note(&self, mutex: &RawMutex<P>) -> u32 {
+    fn record_mutex(&self, mutex: &RawMutex<P>) -> u32 {
         let sequence = self.sequence.load(Relaxed);
-        if sequence & SEVERAL != 0 || self.is_noted(mutex) {
+        if sequence & SEVERAL != 0 || self.is_recorded(mutex) {
             return sequence;
         }
         // Also keeps a `notify_all` in progress from requeueing us.
         self.sequence.fetch_or(SEVERAL, Relaxed) | SEVERAL
     }
 
-    /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did. The caller holds
+    /// Sets `POLLING` if no other thread waits and polling has paid; returns the sequence if it did. The caller holds
     /// its mutex, which shows the flag to a thread that holds the mutex after us and then notifies.
-    fn begin_to_look(&self, sequence: u32) -> Option<u32> {
-        if P::hint(Hint::Cpus) < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) {
+    fn begin_to_poll(&self, sequence: u32) -> Option<u32> {
+        if P::hint(Hint::Cpus) < 2 || self.waiters.load(Relaxed) != 0 || self.is_polled(sequence) {
             return None; // the only CPU is needed by the thread that will notify
         }
-        let (clear, set) = (sequence & !LOOKING, sequence | LOOKING);
-        self.lookout.begin(&self.sequence, sequence, clear, set).then_some(set)
+        let (clear, set) = (sequence & !POLLING, sequence | POLLING);
+        self.spin_then_sleep.begin(&self.sequence, sequence, clear, set).then_some(set)
     }
 
     /// Returns whether a thread of this process polls the sequence.
-    fn is_looked_at(&self, sequence: u32) -> bool {
-        sequence & LOOKING != 0 && self.lookout.is_of_this_process()
+    fn is_polled(&self, sequence: u32) -> bool {
+        sequence & POLLING != 0 && self.spin_then_sleep.is_of_this_process()
     }
 
     /// Polls for a notification for some microseconds; returns whether one came. If not, the caller is counted among
     /// the waiters, and goes to sleep.
-    fn look(&self, sequence: u32, deadline: Option<Deadline>) -> bool {
-        if self.lookout.watch(&self.sequence, |now| !no_news(sequence, now), deadline) {
+    fn poll(&self, sequence: u32, deadline: Option<Deadline>) -> bool {
+        if self.spin_then_sleep.watch(&self.sequence, |now| !no_news(sequence, now), deadline) {
             return true;
         }
         self.waiters.fetch_add(1, Relaxed);
         let mut now = self.sequence.load(Relaxed);
         while no_news(sequence, now) {
-            // ORDERING condvar.looks: Release pairs with the Acquire in `notify`: a thread that finds that no waiter
+            // ORDERING condvar.polls: Release pairs with the Acquire in `notify`: a thread that finds that no waiter
             // polls finds us among the waiters.
-            match self.sequence.compare_exchange(now, now & !LOOKING, Release, Relaxed) {
+            match self.sequence.compare_exchange(now, now & !POLLING, Release, Relaxed) {
                 Ok(_) => return false,
                 Err(found) => now = found,
             }
@@ -190,13 +190,13 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// Records the location of `mutex` if it is the first; returns whether it is the recorded one.
-    fn is_noted(&self, mutex: &RawMutex<P>) -> bool {
+    fn is_recorded(&self, mutex: &RawMutex<P>) -> bool {
         let distance = self.distance(mutex);
-        let noted = match self.mutex.load(Relaxed) {
+        let recorded = match self.mutex.load(Relaxed) {
             0 => self.mutex.compare_exchange(0, distance, Relaxed, Relaxed).unwrap_or_else(|found| found),
-            noted => noted,
+            recorded => recorded,
         };
-        distance != 0 && (noted == 0 || noted == distance)
+        distance != 0 && (recorded == 0 || recorded == distance)
     }
 
     /// Sleeps until notified. The caller has released its mutex.
@@ -228,7 +228,7 @@ impl<P: Platform> RawCondvar<P> {
     /// Wakes one waiter, if there is any: one with real-time priority, or else the one that has waited longest.
     #[inline]
     pub fn notify_one(&self) {
-        if let Some(Notified { looked: false, .. }) = self.notify() {
+        if let Some(Notified { polled: false, .. }) = self.notify() {
             P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
     }
@@ -246,23 +246,23 @@ impl<P: Platform> RawCondvar<P> {
 
     /// Adds a notification, if any thread waits. A waiter that polls thereby receives it.
     fn notify(&self) -> Option<Notified> {
-        // ORDERING condvar.looks: Acquire pairs with the Release in `look`: a waiter that has cleared the flag is among
+        // ORDERING condvar.polls: Acquire pairs with the Release in `poll`: a waiter that has cleared the flag is among
         // the waiters that we see.
         let mut before = self.sequence.load(Acquire);
         let mut counted = false;
         loop {
-            let looked = self.is_looked_at(before);
+            let polled = self.is_polled(before);
             // A flag without its thread, from before a `fork`: the forking thread itself may have set it.
-            let slept = self.waiters.load(Relaxed) != 0 || before & LOOKING != 0 && !looked;
-            if !looked && !slept {
+            let slept = self.waiters.load(Relaxed) != 0 || before & POLLING != 0 && !polled;
+            if !polled && !slept {
                 return None;
             }
             self.counters.count_if(!counted, Event::Notified); // first: the notified thread may free the memory
             counted = true;
-            let sequence = (before & !LOOKING).wrapping_add(NOTIFICATION);
-            // ORDERING condvar.looks: as above, if it fails.
+            let sequence = (before & !POLLING).wrapping_add(NOTIFICATION);
+            // ORDERING condvar.polls: as above, if it fails.
             match self.sequence.compare_exchange(before, sequence, Relaxed, Acquire) {
-                Ok(_) => return Some(Notified { sequence, looked, slept }),
+                Ok(_) => return Some(Notified { sequence, polled, slept }),
                 Err(found) => before = found,
             }
         }
@@ -383,7 +383,7 @@ impl<P: Platform> core::fmt::Debug for Condvar<P> {
 
 #[cfg(all(test, feature = "native"))]
 mod tests {
-    use super::{Condvar, LOOKING, NOTIFICATION, SEVERAL};
+    use super::{Condvar, NOTIFICATION, POLLING, SEVERAL};
     use crate::Mutex;
     use core::sync::atomic::Ordering::Relaxed;
 
@@ -408,7 +408,7 @@ mod tests {
                 });
             }
         });
-        let sequence = changed.raw.sequence.load(Relaxed) & !(LOOKING | SEVERAL);
+        let sequence = changed.raw.sequence.load(Relaxed) & !(POLLING | SEVERAL);
         assert!(sequence < TURNS * NOTIFICATION, "it has not come round: {sequence:#x}");
     }
 }

@@ -79,7 +79,7 @@ events! {
     Slept, "slept", "went to sleep";
     Woken, "woken", "woken from a sleep by another thread";
     WokenEarly, "woken-early", "left a sleep, or did not fall asleep, though no thread woke it and its time was not up";
-    Claimed, "claimed", "a waiter that had waited too long requested a hand-off";
+    HandoffRequested, "handoff-requested", "a waiter that had waited too long requested a hand-off";
     HandedOff, "handed-off", "acquired by a hand-off";
     TimedOut, "timed-out", "gave up at its deadline";
     Recursed, "recursed", "acquired again by its owner";
@@ -231,7 +231,7 @@ pub const SHARDS: usize = 16;
 /// instructions with and without this. The counters are 32 bytes of static thread-local storage, need no allocation and
 /// wrap: use differences. A signal handler's waits count for the thread that it interrupted.
 ///
-/// For all threads together there is one word: [`tell_contention`](here::tell_contention).
+/// For all threads together there is one word: [`report_contention`](here::report_contention).
 #[cfg(feature = "thread-events")]
 pub mod here {
     use super::Event;
@@ -279,20 +279,20 @@ pub mod here {
     /// The word that signals contention; null if none was requested. It is on its own cache line: all contended paths
     /// read it.
     #[repr(align(128))]
-    struct Told(AtomicPtr<AtomicU32>);
+    struct Reported(AtomicPtr<AtomicU32>);
 
-    static TOLD: Told = Told(AtomicPtr::new(null_mut()));
+    static REPORTED: Reported = Reported(AtomicPtr::new(null_mut()));
 
     /// Makes every thread that does not get a lock at once set `word` to 1 from now on, if it is 0; failed tries count.
-    pub fn tell_contention(word: &'static AtomicU32) {
-        TOLD.0.store(core::ptr::from_ref(word).cast_mut(), Relaxed);
+    pub fn report_contention(word: &'static AtomicU32) {
+        REPORTED.0.store(core::ptr::from_ref(word).cast_mut(), Relaxed);
     }
 
     /// Sets the word that signals contention. Inlined: a call would cost the callers' uncontended paths a stack frame.
     #[inline(always)]
     fn contended() {
         // SAFETY: the pointer is null, or to a static word.
-        if let Some(word) = unsafe { TOLD.0.load(Relaxed).as_ref() }
+        if let Some(word) = unsafe { REPORTED.0.load(Relaxed).as_ref() }
             && word.load(Relaxed) == 0
         {
             word.store(1, Relaxed);
@@ -520,12 +520,12 @@ mod tests {
 
     #[cfg(feature = "thread-events")]
     #[test]
-    fn contention_is_told_by_the_first_that_does_not_get_a_lock() {
+    fn contention_is_reported_by_the_first_thread_that_does_not_get_a_lock() {
         use core::sync::atomic::AtomicU32;
         use core::sync::atomic::Ordering::Relaxed;
         static WORD: AtomicU32 = AtomicU32::new(0);
         here::count(Event::Contended); // no word is registered
-        here::tell_contention(&WORD);
+        here::report_contention(&WORD);
         for happened in Event::ALL {
             // Other tests' locks set the word, too.
             if matches!(happened, Event::Contended | Event::TryFailed) {

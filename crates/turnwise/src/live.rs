@@ -40,7 +40,7 @@ pub enum Kind {
 /// use turnwise::live::Wait;
 ///
 /// /// What a watcher may print.
-/// fn told(wait: &Wait) -> String {
+/// fn shown(wait: &Wait) -> String {
 ///     format!("{:?} at {:#x}, which {} has", wait.kind, wait.lock, wait.owner)
 /// }
 /// ```
@@ -114,13 +114,13 @@ mod tests {
     use std::time::Duration;
     use std::vec::Vec;
 
-    static TOLD: StdMutex<Vec<Wait>> = StdMutex::new(Vec::new());
+    static REPORTED: StdMutex<Vec<Wait>> = StdMutex::new(Vec::new());
     static RELEASED: AtomicUsize = AtomicUsize::new(0);
     static SILENT: AtomicBool = AtomicBool::new(false);
 
     static WATCHER: Watcher = Watcher {
         wait: |wait, acquire| {
-            TOLD.lock().unwrap().push(*wait);
+            REPORTED.lock().unwrap().push(*wait);
             if !SILENT.load(SeqCst) {
                 // With its own settings, and a second time: the lock is acquired once.
                 let sleeps = Tuned { spin_ns: Some(0), ..Tuned::default() };
@@ -133,9 +133,9 @@ mod tests {
     };
 
     /// Waits until a wait for a lock at this address has been reported.
-    fn told_of(lock: usize) -> Wait {
+    fn reported_for(lock: usize) -> Wait {
         loop {
-            if let Some(wait) = TOLD.lock().unwrap().iter().find(|wait| wait.lock == lock) {
+            if let Some(wait) = REPORTED.lock().unwrap().iter().find(|wait| wait.lock == lock) {
                 return *wait;
             }
             thread::sleep(Duration::from_millis(1));
@@ -149,7 +149,7 @@ mod tests {
         thread::scope(|scope| {
             let mut guard = mutex.lock();
             scope.spawn(|| *mutex.lock() += 1);
-            let wait = told_of(lock);
+            let wait = reported_for(lock);
             assert_eq!(wait.kind, Kind::Mutex);
             thread::sleep(Duration::from_millis(5)); // until it sleeps
             *guard += 1;
@@ -157,11 +157,11 @@ mod tests {
             assert!(RELEASED.load(SeqCst) == lock || silent, "others waited");
         });
         assert_eq!(mutex.into_inner(), 2);
-        TOLD.lock().unwrap().retain(|wait| wait.lock != lock);
+        REPORTED.lock().unwrap().retain(|wait| wait.lock != lock);
     }
 
     #[test]
-    fn a_watcher_is_told_of_waits_and_cannot_break_a_lock() {
+    fn a_watcher_is_notified_of_waits_and_cannot_break_a_lock() {
         watch(&WATCHER);
         mutex_while(false);
         mutex_while(true);
@@ -171,10 +171,10 @@ mod tests {
         thread::scope(|scope| {
             let guard = sem.write();
             scope.spawn(|| drop(sem.read()));
-            assert_eq!(told_of(lock).kind, Kind::Read);
-            TOLD.lock().unwrap().clear();
+            assert_eq!(reported_for(lock).kind, Kind::Read);
+            REPORTED.lock().unwrap().clear();
             scope.spawn(|| *sem.write() += 1);
-            assert_eq!(told_of(lock).kind, Kind::Write);
+            assert_eq!(reported_for(lock).kind, Kind::Write);
             drop(guard);
         });
         assert_eq!(sem.into_inner(), 1);

@@ -7,11 +7,11 @@
 //!         prev.next = me; poll granted until it is set (first), prev is off its CPU, or the time is up: cancel
 //! cancel  prev.next me -> 0, or granted is set: first; or prev leaves, too, and changes my prev: again
 //!         take my next out: next.prev = prev, prev.next = next; none: tail me -> prev
-//! unlock  take my next out: next.granted = message + 1; none: tail me -> the note
+//! unlock  take my next out: next.granted = message + 1; none: tail me -> the spin_hint
 //! ```
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
-//! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a note left as a hint for any reader: a
+//! low bits) from bit 16 on. Token 0: the queue is empty, and those bits are a hint for any reader: a
 //! thread that joins overwrites it, and a child inherits it.
 //!
 //! Invariants:
@@ -42,7 +42,7 @@
 //!   a neighbour that is joining or leaving itself.
 //! - P3. No thread waits for one that a fork left out, or that has left in the middle (invariants 4 and 5).
 
-use crate::platform::{DefaultPlatform, Me, Patience, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{DefaultPlatform, Me, Pause, Platform, SpinEnd, SpinLimit, Token, Word, YieldThenSleep};
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -52,13 +52,13 @@ fn tail(token: Token, generation: u32) -> u32 {
     token.get() | generation << Token::LIMIT.trailing_zeros()
 }
 
-/// Returns the word of an empty queue with this note.
-fn empty(note: u16) -> u32 {
-    u32::from(note) << Token::LIMIT.trailing_zeros()
+/// Returns the word of an empty queue with this hint.
+fn empty(spin_hint: u16) -> u32 {
+    u32::from(spin_hint) << Token::LIMIT.trailing_zeros()
 }
 
 /// The number of polls after which a neighbour that should finish within a few instructions was probably preempted.
-const LOOKS: u32 = 256;
+const POLLS: u32 = 256;
 /// The number of yields and sleeps after which it will never finish (invariant 5): a tenth of a second.
 const ROUNDS: u32 = 110;
 /// [`Node::generation`] of a node that is gone; no process is of this generation.
@@ -66,24 +66,24 @@ const GONE: u32 = u32::MAX;
 
 /// A bounded wait for a neighbour that is in the middle of a step.
 #[derive(Default)]
-pub(crate) struct Looks {
+pub(crate) struct Polls {
     taken: u32,
     rounds: u32,
-    patience: Patience,
+    yielder: YieldThenSleep,
 }
 
-impl Looks {
+impl Polls {
     /// Waits a little; returns `false` when the neighbour should no longer be waited for.
     #[track_caller]
     pub(crate) fn wait<P: Platform>(&mut self) -> bool {
         self.taken += 1;
-        if self.taken < LOOKS {
+        if self.taken < POLLS {
             P::pause(Pause::Relax);
             return true;
         }
         self.taken = 0;
         self.rounds += u32::from(P::calls_may_be_left());
-        self.patience.wait::<P>();
+        self.yielder.wait::<P>();
         self.rounds < ROUNDS
     }
 }
@@ -94,7 +94,7 @@ impl Looks {
 /// use turnwise::osq::Node;
 /// use turnwise::platform::Bare;
 ///
-/// assert_eq!(Node::<Bare>::new_in().told(), None, "it was in no queue");
+/// assert_eq!(Node::<Bare>::new_in().received(), None, "it was in no queue");
 /// ```
 pub struct Node<P: Platform> {
     pub(crate) next: P::U32,
@@ -107,7 +107,7 @@ pub struct Node<P: Platform> {
 impl<P: Platform> Node<P> {
     /// Returns the value that the predecessor passed when it made this node's thread the first of a queue; `None` if it
     /// has been in none, or had no predecessor in the last one.
-    pub fn told(&self) -> Option<u32> {
+    pub fn received(&self) -> Option<u32> {
         self.granted.load(Relaxed).checked_sub(1)
     }
 
@@ -140,7 +140,7 @@ impl<P: Platform> Node<P> {
 
 impl<P: Platform> core::fmt::Debug for Node<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("told", &self.told()).finish_non_exhaustive()
+        f.debug_struct("Node").field("received", &self.received()).finish_non_exhaustive()
     }
 }
 
@@ -179,24 +179,24 @@ impl<P: Platform> Osq<P> {
         self.tail.load(Relaxed)
     }
 
-    /// Returns the note that was left last, 0 if none was; `None` while a thread is in the queue, in place of the note.
+    /// Returns the hint that was left last, 0 if none was; `None` while a thread is in the queue, in place of the hint.
     ///
     /// ```
     /// let queue = turnwise::osq::Osq::new();
-    /// queue.leave_note(7);
-    /// assert_eq!(queue.note(), Some(7));
+    /// queue.set_spin_hint(7);
+    /// assert_eq!(queue.spin_hint(), Some(7));
     /// ```
-    pub fn note(&self) -> Option<u16> {
+    pub fn spin_hint(&self) -> Option<u16> {
         let word = self.tail.load(Relaxed);
         word.is_multiple_of(Token::LIMIT).then_some((word / Token::LIMIT) as u16)
     }
 
-    /// Leaves a note in an empty queue; does nothing if a thread is in it, or joins meanwhile.
-    pub fn leave_note(&self, note: u16) {
+    /// Leaves a hint in an empty queue; does nothing if a thread is in it, or joins meanwhile.
+    pub fn set_spin_hint(&self, spin_hint: u16) {
         let word = self.tail.load(Relaxed);
-        if word.is_multiple_of(Token::LIMIT) && word != empty(note) {
+        if word.is_multiple_of(Token::LIMIT) && word != empty(spin_hint) {
             // Relaxed: what osq.leave has released stays released.
-            let _ = self.tail.compare_exchange(word, empty(note), Relaxed, Relaxed);
+            let _ = self.tail.compare_exchange(word, empty(spin_hint), Relaxed, Relaxed);
         }
     }
 
@@ -287,7 +287,7 @@ impl<P: Platform> Osq<P> {
     #[cold]
     fn cancel(&self, me: Me<P>) -> bool {
         let node = &me.slot.node;
-        let mut looks = Looks::default();
+        let mut polls = Polls::default();
         // Step A: take our link back from the predecessor, so that it cannot make us first (invariant 2).
         let prev = loop {
             let prev = Token::new(node.prev.load(Relaxed)).expect("a linked node has a predecessor");
@@ -307,7 +307,7 @@ impl<P: Platform> Osq<P> {
                 return true; // invariant 5: we have no predecessor
             }
             // The predecessor leaves too, and is about to change our `prev` (step C).
-            if !looks.wait::<P>() {
+            if !polls.wait::<P>() {
                 node.lose();
                 return false;
             }
@@ -326,7 +326,7 @@ impl<P: Platform> Osq<P> {
     /// Takes our successor out of `next`; returns `None` if we were the last, and the queue's word is now `left`.
     fn wait_next(&self, me: Me<P>, left: u32) -> Option<Token> {
         let next = &me.slot.node.next;
-        let (mut likely_last, mut looks) = (true, Looks::default());
+        let (mut likely_last, mut polls) = (true, Polls::default());
         loop {
             // Our own node first: with a successor, the tail's exchange would fail, and move the busiest cache line.
             if next.load(Relaxed) != 0 {
@@ -345,7 +345,7 @@ impl<P: Platform> Osq<P> {
                 return None;
             }
             // The successor joined but has not linked itself yet, or left again: either changes a word that we poll.
-            if !looks.wait::<P>() {
+            if !polls.wait::<P>() {
                 me.slot.node.lose();
                 return None;
             }
@@ -354,17 +354,17 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the successor becomes first.
     pub fn unlock(&self, me: Me<P>) {
-        self.unlock_telling(me, 0);
+        self.unlock_passing(me, 0);
     }
 
     /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest.
-    pub fn unlock_telling(&self, me: Me<P>, what: u32) {
-        self.unlock_noting(me, what, 0);
+    pub fn unlock_passing(&self, me: Me<P>, what: u32) {
+        self.unlock_with_hint(me, what, 0);
     }
 
-    /// Leaves the queue from its head as [`Osq::unlock_telling`] does, and leaves a note if there is no successor.
-    pub fn unlock_noting(&self, me: Me<P>, what: u32, note: u16) {
-        if let Some(next) = self.wait_next(me, empty(note)) {
+    /// Leaves the queue from its head as [`Osq::unlock_passing`] does, and leaves a hint if there is no successor.
+    pub fn unlock_with_hint(&self, me: Me<P>, what: u32, spin_hint: u16) {
+        if let Some(next) = self.wait_next(me, empty(spin_hint)) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
             P::slot(next).node.granted.store(what + 1, Release);
         }
@@ -388,13 +388,13 @@ mod tests {
 
     /// Runs `body` on a queue with two threads of this process, neither of which is in it.
     fn with_two(body: impl FnOnce(&Osq<Native>, Me<Native>, Me<Native>)) {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, received) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || {
             tell.send(Native::me().expect("a slot is free").token).expect("the test listens");
             ended.recv().expect_err("the test says no more");
         });
-        let token = told.recv().expect("the thread tells");
+        let token = received.recv().expect("the thread tells");
         let me = Native::me().expect("a slot is free");
         body(&Osq::new(), me, Me { token, slot: Native::slot(token) });
         drop(end);
@@ -402,21 +402,21 @@ mod tests {
     }
 
     #[test]
-    fn the_last_to_leave_leaves_a_note() {
+    fn the_last_to_leave_leaves_a_hint() {
         with_two(|queue, me, other| {
-            assert_eq!(queue.note(), Some(0));
-            for note in [7, u16::MAX, 0] {
-                assert_eq!(queue.lock(me, Some(0)), Ok(()), "a note is no thread");
-                assert_eq!((queue.note(), queue.is_empty()), (None, false));
-                queue.leave_note(1);
-                queue.unlock_noting(me, 0, note);
-                assert_eq!((queue.note(), queue.is_empty()), (Some(note), true));
+            assert_eq!(queue.spin_hint(), Some(0));
+            for spin_hint in [7, u16::MAX, 0] {
+                assert_eq!(queue.lock(me, Some(0)), Ok(()), "a hint is no thread");
+                assert_eq!((queue.spin_hint(), queue.is_empty()), (None, false));
+                queue.set_spin_hint(1);
+                queue.unlock_with_hint(me, 0, spin_hint);
+                assert_eq!((queue.spin_hint(), queue.is_empty()), (Some(spin_hint), true));
             }
-            queue.leave_note(3);
-            assert_eq!(queue.note(), Some(3));
+            queue.set_spin_hint(3);
+            assert_eq!(queue.spin_hint(), Some(3));
             assert_eq!(queue.lock(other, Some(0)), Ok(()));
             queue.unlock(other);
-            assert_eq!(queue.note(), Some(0));
+            assert_eq!(queue.spin_hint(), Some(0));
         });
     }
 

@@ -4,10 +4,10 @@
 //! ```text
 //! acquire  newcomer: enough permits, and no flag that bars it: permits - n; barging: poll for two microseconds; else
 //!          queue: no FIRST, and no PASSED unless woken for it: set FIRST; else set WAITERS, park in lane Waiters
-//! first    enough permits: permits - n, leave; else set PASSED (barging, past claim_after_ns: CLAIM), park in First
-//! leave    clear all flags; WAITERS was set: set PASSED, wake one of lane Waiters: the next first; none: clear PASSED
-//! release  permits + n; FIRST and PASSED: clear PASSED, wake lane First, or one of lane Waiters if none sleeps there
-//! timeout  first: leave without permits; woken: set WAITERS
+//! first    enough permits: permits - n, leave; else set PASSED (barging, past handoff_after_ns: HANDOFF), park in
+//! First leave    clear all flags; WAITERS was set: set PASSED, wake one of lane Waiters: the next first; none: clear
+//! PASSED release  permits + n; FIRST and PASSED: clear PASSED, wake lane First, or one of lane Waiters if none sleeps
+//! there timeout  first: leave without permits; woken: set WAITERS
 //! ```
 //!
 //! The word, 4 bytes (zero: no permits, no waiters):
@@ -16,12 +16,12 @@
 //! |---|---|---|---|---|
 //! | 0..24 | permits | number available | `release` adds | acquiring subtracts |
 //! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
-//! | 28 | `CLAIM` | the first in the queue has waited too long: no other thread may take permits | the first | the first, when it leaves |
+//! | 28 | `HANDOFF` | the first in the queue has waited too long: no other thread may take permits | the first | the first, when it leaves |
 //! | 29 | `PASSED` | alone: the first place is free, and a thread woken for it is on its way; with `FIRST`: the first sleeps, or is about to | the first, when it leaves or before it sleeps | the woken thread; `release` |
 //! | 30 | `FIRST` | a thread is first: it sleeps in lane `First` | that thread | that thread, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
-//! A newcomer of a fair semaphore is barred by any flag, one of a barging semaphore by `CLAIM`. A semaphore has no
+//! A newcomer of a fair semaphore is barred by any flag, one of a barging semaphore by `HANDOFF`. A semaphore has no
 //! owner, so it is unknown whether a wait will be short.
 //!
 //! Invariants:
@@ -42,11 +42,11 @@
 //! - A2. `release` ends with its exchange (invariant 5); more than [`PERMITS_MAX`] is a panic that changes nothing.
 //! - P1. A thread in the queue sleeps only if another one will wake it (invariants 1 to 4).
 //! - P2. The queue moves in order, however many permits each thread wants. Fair: no newcomer overtakes it. Barging:
-//!   newcomers do until the first, past `claim_after_ns`, claims.
+//!   newcomers do until the first, past `handoff_after_ns`, claims.
 //! - P3. The place of a first that does not come lapses (`Lapse`): a release that finds it not asleep wakes a
 //!   substitute, which then becomes the first. The former one mistakes the flag for its own if it comes while that is
 //!   set, so all of lane `First` is woken (invariant 4); else it queues at the end.
-//! - P4. In a forked child flags of the parent are void: `look` clears them. Permits that the parent's threads had are
+//! - P4. In a forked child flags of the parent are void: `poll` clears them. Permits that the parent's threads had are
 //!   not given back there.
 //! - P5. Tries do not wait, and a wait that ends passes on its wake-up. A signal handler may release; one that
 //!   interrupted a wait on the same semaphore must not wait on it: it would queue behind its own thread.
@@ -61,14 +61,14 @@ use core::time::Duration;
 
 const PERMITS: u32 = (1 << 24) - 1;
 const GENERATION: u32 = 0xf << 24;
-const CLAIM: u32 = 1 << 28;
+const HANDOFF: u32 = 1 << 28;
 const PASSED: u32 = 1 << 29;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
 /// With both set, the first sleeps, or is about to; with one of the two, it is on its way.
 const ASLEEP: u32 = FIRST | PASSED;
 /// All flags about threads in the queue.
-const FLAGS: u32 = CLAIM | PASSED | FIRST | WAITERS;
+const FLAGS: u32 = HANDOFF | PASSED | FIRST | WAITERS;
 
 /// The maximum number of permits of a semaphore.
 pub const PERMITS_MAX: u32 = PERMITS;
@@ -80,7 +80,7 @@ const fn left_by_first(word: u32) -> u32 {
 }
 
 /// Returns whether the first is on its way: it is awake, or another thread was woken to be the first.
-const fn comes(word: u32) -> bool {
+const fn is_on_its_way(word: u32) -> bool {
     word & ASLEEP == FIRST || word & ASLEEP == PASSED
 }
 
@@ -91,7 +91,7 @@ const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 ///
 /// A `FAIR` one ([`FairSemaphore`], [`Semaphore::new_fair`]) is first come, first served. Any other lets newcomers take
 /// permits past the waiters, which is faster under contention, until the first in the queue has waited for
-/// [`claim_after_ns`](crate::wait::Policy::claim_after_ns); from then on permits are reserved for it. Either way a
+/// [`handoff_after_ns`](crate::wait::Policy::handoff_after_ns); from then on permits are reserved for it. Either way a
 /// request for many permits is not starved by requests for few. All-zero bytes: no permits.
 ///
 /// ```
@@ -264,7 +264,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     }
 
     /// The flags that keep a newcomer from taking available permits.
-    const BARRED: u32 = if FAIR { CLAIM | PASSED | FIRST | WAITERS } else { CLAIM };
+    const BARRED: u32 = if FAIR { HANDOFF | PASSED | FIRST | WAITERS } else { HANDOFF };
 
     /// Takes `n` permits as a newcomer, if it may.
     #[inline]
@@ -280,17 +280,17 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         false
     }
 
-    /// Takes `n` permits as a newcomer that found itself kept out, perhaps by void flags.
+    /// Takes `n` permits as a newcomer that found itself kept out, perhaps by stale flags.
     #[cold]
     fn take_past(&self, n: u32) -> bool {
-        let word = self.look();
-        word & PERMITS >= n && (self.take(n) || comes(word) && Waiter::new(n).wait(self, None, true))
+        let word = self.poll();
+        word & PERMITS >= n && (self.take(n) || is_on_its_way(word) && Waiter::new(n).wait(self, None, true))
     }
 
-    /// Returns the word, after clearing void flags.
-    fn look(&self) -> u32 {
+    /// Returns the word, after clearing stale flags.
+    fn poll(&self) -> u32 {
         let mut word = self.word.load(Relaxed);
-        while STAMP.is_void::<P>(word) {
+        while STAMP.is_stale::<P>(word) {
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) => word &= PERMITS,
                 Err(found) => word = found,
@@ -310,8 +310,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// short is soon done, and one that takes permits again and again is disturbed less and less.
     fn spin(&self, n: u32) -> bool {
         let may_spin =
-            || !FAIR && cfg!(feature = "spin") && P::hint(Hint::Cpus) > 1 && self.word.load(Relaxed) & CLAIM == 0;
-        let mut rest = policy().look_ns;
+            || !FAIR && cfg!(feature = "spin") && P::hint(Hint::Cpus) > 1 && self.word.load(Relaxed) & HANDOFF == 0;
+        let mut rest = policy().poll_ns;
         while may_spin() && rest <= policy().still_ns / 8 {
             P::pause(Pause::Rest(rest as u32));
             if self.take(n) {
@@ -334,7 +334,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         let mut word = self.word.load(Relaxed);
         // A thread that woke for another reason may have taken the place.
         while word & ASLEEP == PASSED {
-            // With `PASSED` alone there is neither `FIRST` nor `CLAIM`: no flag remains.
+            // With `PASSED` alone there is neither `FIRST` nor `HANDOFF`: no flag remains.
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) if word & WAITERS != 0 => {
                     wake();
@@ -380,7 +380,7 @@ impl Waiter {
         mut timed_out: bool,
     ) -> bool {
         loop {
-            let word = semaphore.look();
+            let word = semaphore.poll();
             self.knows(word);
             if self.is_first() && (timed_out || word & PERMITS >= self.n) {
                 let taken = word & PERMITS >= self.n;
@@ -413,7 +413,7 @@ impl Waiter {
 
     /// Returns whether the first fails to come: then another may take its place.
     fn outlasts<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
-        self.lapse.has_come::<P>((&raw const semaphore.word).addr(), comes(word))
+        self.lapse.has_come::<P>((&raw const semaphore.word).addr(), is_on_its_way(word))
     }
 
     fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
@@ -447,7 +447,7 @@ impl Waiter {
         // Invariant 3. The exchange also shows that the word is current: `FIRST` may be gone. If it was woken as a
         // substitute, the first may be stopped, and needs another one.
         let left = semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok();
-        if left && comes(word) {
+        if left && is_on_its_way(word) {
             P::wake(&raw const semaphore.word, Lane::Waiters, 1);
         }
         left
@@ -457,15 +457,15 @@ impl Waiter {
     fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
         let new = if !self.is_first() {
             STAMP.with::<P>(word, WAITERS)
-        } else if !FAIR && P::now().saturating_sub(self.since) >= policy().claim_after_ns {
-            word | CLAIM | PASSED
+        } else if !FAIR && P::now().saturating_sub(self.since) >= policy().handoff_after_ns {
+            word | HANDOFF | PASSED
         } else {
             word | PASSED
         };
         if new != word && semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        semaphore.counters.count_if((new & !word) & CLAIM != 0, Event::Claimed);
+        semaphore.counters.count_if((new & !word) & HANDOFF != 0, Event::HandoffRequested);
         Some(new)
     }
 
@@ -481,7 +481,7 @@ impl Waiter {
         self.woken = match parked {
             Parked::Woken => true,
             Parked::Changed => self.woken, // it did not sleep: its duty to wake remains
-            Parked::TimedOut | Parked::Interrupted => self.woken && comes(word), // perhaps as a substitute
+            Parked::TimedOut | Parked::Interrupted => self.woken && is_on_its_way(word), // perhaps as a substitute
         };
     }
 }
@@ -554,30 +554,30 @@ mod tests {
 
     #[test]
     fn the_first_leaves_permits_and_passes_its_place_on_to_those_that_sleep() {
-        assert_eq!(left_by_first(7 | FIRST | CLAIM), 7);
-        assert_eq!(left_by_first(7 | FIRST | CLAIM | WAITERS), 7 | PASSED);
+        assert_eq!(left_by_first(7 | FIRST | HANDOFF), 7);
+        assert_eq!(left_by_first(7 | FIRST | HANDOFF | WAITERS), 7 | PASSED);
         assert_eq!(left_by_first(7 | FIRST | WAITERS | GENERATION), 7 | PASSED | GENERATION);
         assert_eq!(left_by_first(7 | FIRST | GENERATION), 7);
     }
 
     #[test]
-    fn a_newcomer_of_a_fair_semaphore_stands_behind_whoever_is_in_line() {
+    fn a_newcomer_of_a_fair_semaphore_queues_behind_all_others() {
         let (fair, barging) = (FairSemaphore::new_fair(0), Semaphore::new(0));
-        for flag in [PASSED, FIRST, WAITERS, CLAIM] {
+        for flag in [PASSED, FIRST, WAITERS, HANDOFF] {
             fair.word.store(2 | flag, Relaxed);
             barging.word.store(2 | flag, Relaxed);
             assert!(!fair.take(1));
-            assert_eq!(barging.take(1), flag != CLAIM);
+            assert_eq!(barging.take(1), flag != HANDOFF);
         }
     }
 
     #[test]
     fn a_place_whose_thread_does_not_come_lapses_but_not_that_of_a_sleeper() {
         let semaphore = FairSemaphore::new_fair(1);
-        for (flags, lapses) in [(FIRST, true), (PASSED, true), (FIRST | CLAIM, true), (ASLEEP, false)] {
+        for (flags, lapses) in [(FIRST, true), (PASSED, true), (FIRST | HANDOFF, true), (ASLEEP, false)] {
             semaphore.word.store(1 | flags | STAMP.now::<DefaultPlatform>(), Relaxed);
             assert!(semaphore.try_acquire().is_none(), "{flags:x}");
-            let timeout = Duration::from_nanos(2 * policy().kept_ns);
+            let timeout = Duration::from_nanos(2 * policy().reserved_ns);
             assert_eq!(semaphore.try_acquire_for(1, timeout).is_some(), lapses, "{flags:x}");
         }
     }

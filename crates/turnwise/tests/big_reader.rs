@@ -41,7 +41,7 @@ fn writes_are_counted_and_readers_see_whole_ones() {
 }
 
 #[test]
-fn whoever_spreads_it_and_however_often_no_write_is_lost() {
+fn no_write_is_lost_whichever_thread_spreads_it_and_however_often() {
     let (count, over) = (BigReaderLock::<_, 4>::new(0_u64), AtomicBool::new(false));
     std::thread::scope(|s| {
         s.spawn(|| {
@@ -103,18 +103,18 @@ fn timed_waits_end_and_leave_no_trace() {
         if spread {
             lock.raw().spread();
         }
-        let in_vain = |wait: fn(&BigReaderLock<u32>) -> bool| {
+        let fails = |wait: fn(&BigReaderLock<u32>) -> bool| {
             let start = Instant::now();
             assert!(!wait(&lock) && start.elapsed() >= SOON);
         };
         let read = lock.read();
-        std::thread::scope(|s| s.spawn(|| in_vain(|lock| lock.try_write_for(SOON).is_some())).join().unwrap());
+        std::thread::scope(|s| s.spawn(|| fails(|lock| lock.try_write_for(SOON).is_some())).join().unwrap());
         assert!(lock.try_read().is_some(), "the writer has left");
         drop(read);
         let write = lock.write();
         std::thread::scope(|s| {
-            s.spawn(|| in_vain(|lock| lock.try_write_for(SOON).is_some()));
-            s.spawn(|| in_vain(|lock| lock.try_read_for(SOON).is_some()));
+            s.spawn(|| fails(|lock| lock.try_write_for(SOON).is_some()));
+            s.spawn(|| fails(|lock| lock.try_read_for(SOON).is_some()));
         });
         drop(write);
         assert!(!lock.is_locked() && lock.try_write_for(SOON).is_some() && lock.try_read_for(SOON).is_some());

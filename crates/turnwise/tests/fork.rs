@@ -103,16 +103,16 @@ fn every_child_is_of_another_generation_and_stays_so() {
 #[test]
 fn nobody_waits_in_a_queue_for_threads_of_the_parent() {
     static QUEUE: Osq<Native> = Osq::new();
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     let first = std::thread::spawn(move || {
         let me = Native::me().expect("a slot is free");
         QUEUE.lock(me, None).expect("the queue was empty");
-        tell.send(()).expect("the test listens");
+        sender.send(()).expect("the test listens");
         ended.recv().expect_err("the test says no more");
         QUEUE.unlock(me);
     });
-    told.recv().expect("the thread tells");
+    receiver.recv().expect("the thread tells");
     let me = Native::me().expect("a slot is free");
     assert!(QUEUE.lock(me, Some(0)).is_err(), "two are first");
     let used = || {
@@ -149,11 +149,11 @@ fn soon() -> Deadline {
 }
 
 #[test]
-fn a_mutex_promised_to_a_thread_of_the_parent_is_free() {
+fn a_mutex_handed_off_to_a_thread_of_the_parent_is_free() {
     const WAITERS: u32 = 1 << 30;
-    for promise in [1 << 31 | WAITERS, 1 << 29, 1 << 29 | WAITERS] {
+    for pending in [1 << 31 | WAITERS, 1 << 29, 1 << 29 | WAITERS] {
         let lock = new_place(RawMutex::new());
-        flag(lock, promise, 16);
+        flag(lock, pending, 16);
         assert!(lock.is_locked() && !lock.try_lock() && !lock.lock_until(soon()));
         for &fork in ways() {
             assert!(child(fork, || !lock.is_locked() && lock.try_lock()));
@@ -163,7 +163,7 @@ fn a_mutex_promised_to_a_thread_of_the_parent_is_free() {
 }
 
 #[test]
-fn a_mutex_whose_owner_forks_leaves_no_claim_of_others() {
+fn a_mutex_whose_owner_forks_leaves_no_request_of_others() {
     let lock = RawMutex::new();
     lock.lock();
     flag(&lock, 1 << 31 | 1 << 30, 16);
@@ -173,7 +173,7 @@ fn a_mutex_whose_owner_forks_leaves_no_claim_of_others() {
         !lock.is_locked() && lock.try_lock()
     };
     assert!(ways().iter().all(|&fork| child(fork, released)));
-    assert!(!released(), "the claimant is here");
+    assert!(!released(), "the hand-off waiter is here");
 }
 
 /// Checks that all `tries` succeed in a child, and none of them here.
@@ -187,7 +187,7 @@ fn all_void(flags: u32, tries: &[fn(&RawRwSem) -> bool]) {
 }
 
 #[test]
-fn a_readers_writer_lock_promised_to_threads_of_the_parent_is_free() {
+fn a_readers_writer_lock_handed_off_to_threads_of_the_parent_is_free() {
     const READERS: u32 = 1 << 30;
     const HANDOFF: u32 = 1 << 29;
     const WRITERS: u32 = 1 << 31;
@@ -210,8 +210,8 @@ fn a_readers_writer_lock_promised_to_threads_of_the_parent_is_free() {
 fn line_is_gone<const FAIR: bool>(semaphore: Semaphore<FAIR>) {
     const WAITERS: u32 = 1 << 31;
     const FIRST: u32 = 1 << 30;
-    const CLAIM: u32 = 1 << 28;
-    flag(&semaphore, WAITERS | FIRST | CLAIM, 24);
+    const HANDOFF: u32 = 1 << 28;
+    flag(&semaphore, WAITERS | FIRST | HANDOFF, 24);
     let tries = || semaphore.try_acquire().is_some();
     let waits = || semaphore.try_acquire_until(2, soon()).is_some();
     assert!(!tries() && !waits());
@@ -235,7 +235,7 @@ fn is_asleep(tid: libc::pid_t) -> bool {
 /// Lets a thread sleep for a mutex with a hand-off pending to another, and its handler, with `flags`, fork. Returns how
 /// the child ended: with the mutex, or by its alarm; `None` if the hand-off lapsed before the handler ran.
 fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Option<libc::c_int> {
-    const PROMISED: u32 = 1 << 30 | 1 << 31;
+    const PENDING: u32 = 1 << 30 | 1 << 31;
     static CHILD: AtomicI32 = AtomicI32::new(0);
     static WAITS: AtomicBool = AtomicBool::new(false);
     extern "C" fn forks(_: libc::c_int) {
@@ -260,7 +260,7 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> Opti
         assert_eq!(libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()), 0);
     }
     let lock = RawMutex::new();
-    flag(&lock, PROMISED, 16);
+    flag(&lock, PENDING, 16);
     // SAFETY: queries the caller's ids.
     let (pid, tid) = unsafe { (libc::getpid(), libc::gettid()) };
     std::thread::scope(|scope| {

@@ -40,7 +40,7 @@ fn an_inversion_is_reported_at_once_with_both_places_of_each_step() {
 }
 
 #[test]
-fn a_cycle_of_three_is_found_and_told_whole() {
+fn a_cycle_of_three_is_found_and_reported_whole() {
     let (a, b, c) = (Mutex::new(()), SpinLock::new(()), TicketLock::new(()));
     on_a_thread(|| {
         let _a = a.lock();
@@ -59,7 +59,7 @@ fn a_cycle_of_three_is_found_and_told_whole() {
 }
 
 #[test]
-fn one_order_is_fine_whoever_does_it_and_however_guards_are_dropped() {
+fn one_order_is_fine_in_any_thread_and_however_guards_are_dropped() {
     let (a, b, c) = (Mutex::new(()), QueuedSpinLock::new(()), McsLock::new(()));
     for turn in 0..3 {
         on_a_thread(|| {
@@ -76,7 +76,7 @@ fn one_order_is_fine_whoever_does_it_and_however_guards_are_dropped() {
 }
 
 #[test]
-fn a_thread_that_locks_what_it_holds_is_told_instead_of_hanging() {
+fn a_thread_that_locks_what_it_holds_is_reported_instead_of_hanging() {
     let (mutex, spin, mcs) = (Mutex::new(()), SpinLock::new(()), McsLock::new(()));
     let _held = mutex.lock();
     assert!(report(|| drop(mutex.lock())).starts_with("self-deadlock"));
@@ -242,7 +242,7 @@ fn many_threads_that_keep_the_order_get_on() {
 }
 
 #[test]
-fn a_read_within_a_read_is_told_and_so_is_a_write() {
+fn a_read_within_a_read_is_reported_and_so_is_a_write() {
     let lock = RwSem::new(0);
     let reading = lock.read();
     assert!(report(|| drop(lock.read())).starts_with("read lock within a read lock"));

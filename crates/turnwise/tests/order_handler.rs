@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 use turnwise::order::{self, Fault, Report};
 
-static TOLD: Mutex<Vec<Report>> = Mutex::new(Vec::new());
+static REPORTED: Mutex<Vec<Report>> = Mutex::new(Vec::new());
 
 #[test]
-fn a_handler_is_told_once_per_pair_and_the_thread_goes_on() {
-    order::set_handler(|report| TOLD.lock().unwrap().push(report.clone()));
+fn a_handler_is_called_once_per_pair_and_the_thread_continues() {
+    order::set_handler(|report| REPORTED.lock().unwrap().push(report.clone()));
     let (a, b) = (turnwise::Mutex::new(0), turnwise::Mutex::new(0));
     {
         let _a = a.lock();
@@ -18,10 +18,10 @@ fn a_handler_is_told_once_per_pair_and_the_thread_goes_on() {
         *a.lock() += 1;
     }
     assert_eq!((*a.lock(), *b.lock()), (2, 1), "reported acquisitions are made");
-    let told = TOLD.lock().unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].fault, told[0].cycle.len()), (Fault::Inversion, 2));
-    let [now, before] = told[0].cycle[..] else { unreachable!("two steps") };
+    let shown = REPORTED.lock().unwrap();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert_eq!((shown[0].fault, shown[0].cycle.len()), (Fault::Inversion, 2));
+    let [now, before] = shown[0].cycle[..] else { unreachable!("two steps") };
     assert_eq!((now.held, now.next), (before.next, before.held));
     assert!(now.held_at.file().ends_with("order_handler.rs") && now.held_at.line() > before.next_at.line());
 }

@@ -23,14 +23,14 @@ fn wake_until_one_woke(word: &AtomicU32, lane: Lane) {
 #[test]
 fn a_wake_up_goes_to_one_lane_of_one_word() {
     static WORDS: [AtomicU32; 2] = [const { AtomicU32::new(7) }; 2];
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let mut threads = Vec::new();
     for (word, place) in WORDS.iter().zip(0..) {
         for lane in LANES.into_iter().chain(LANES) {
-            let tell = tell.clone();
+            let sender = sender.clone();
             threads.push(spawn(move || {
                 assert_eq!(Native::park(word, 7, lane, None), Parked::Woken);
-                tell.send((lane, place)).expect("the test listens");
+                sender.send((lane, place)).expect("the test listens");
             }));
         }
     }
@@ -39,7 +39,7 @@ fn a_wake_up_goes_to_one_lane_of_one_word() {
         for place in [1, 0] {
             for _ in 0..2 {
                 wake_until_one_woke(&WORDS[place], lane);
-                assert_eq!(told.recv(), Ok((lane, place)));
+                assert_eq!(receiver.recv(), Ok((lane, place)));
             }
             assert_eq!(Native::wake(&WORDS[place], lane, u32::MAX), 0, "none is left in this lane");
         }

@@ -54,7 +54,7 @@ fn readers_are_inside_together() {
 }
 
 #[test]
-fn a_reader_reads_again_past_whoever_waits() {
+fn a_reader_reads_again_past_all_waiters() {
     let lock = RwSem::new(0);
     let first = lock.read();
     std::thread::scope(|s| {

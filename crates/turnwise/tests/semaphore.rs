@@ -127,11 +127,11 @@ fn serves_in_order() -> bool {
 }
 
 #[test]
-fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_claims() {
-    assert!(once(a_newcomer_overtakes_until_the_claim), "no newcomer overtakes, or one does after the claim");
+fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_requests_permits() {
+    assert!(once(a_newcomer_overtakes_until_the_request), "no newcomer overtakes, or one does after the request");
 }
 
-fn a_newcomer_overtakes_until_the_claim() -> bool {
+fn a_newcomer_overtakes_until_the_request() -> bool {
     let semaphore = Semaphore::new(1);
     let coming = AtomicU32::new(0);
     let as_it_should = std::thread::scope(|s| {
@@ -148,7 +148,7 @@ fn a_newcomer_overtakes_until_the_claim() -> bool {
         let is_kept_out = semaphore.try_acquire().is_none();
         semaphore.release(1);
         waiter.join().unwrap();
-        println!("overtook: {overtook}, kept out after the claim: {is_kept_out}");
+        println!("overtook: {overtook}, kept out after the request: {is_kept_out}");
         (overtook || cfg!(miri)) && is_kept_out
     });
     assert_eq!(semaphore.available(), 2);

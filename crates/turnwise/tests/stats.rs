@@ -81,7 +81,7 @@ mod on {
     }
 
     #[test]
-    fn a_sequence_lock_counts_whoever_takes_its_lock() {
+    fn a_sequence_lock_counts_every_owner() {
         let lock = SeqRwLock::new(0_u64);
         (0..ROUNDS).for_each(|_| assert_eq!(lock.read(), 0));
         assert_eq!(lock.stats(), Stats::ZERO, "an optimistic read does not lock");

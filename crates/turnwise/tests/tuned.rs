@@ -32,7 +32,7 @@ fn spins(settings: Tuned) -> u64 {
 }
 
 #[test]
-fn who_is_told_not_to_spin_sleeps_at_once() {
+fn a_thread_that_may_not_spin_sleeps_at_once() {
     let off = Tuned { spin_ns: Some(0), ..Tuned::default() };
     assert_eq!(spins(off), 0);
     // A thread that is delayed until the lock is free has no reason to spin.

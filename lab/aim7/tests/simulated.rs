@@ -61,7 +61,7 @@ fn shares_of_the_profile_add_up() {
 }
 
 #[test]
-fn a_profiler_asks_for_paths_and_its_time_is_told_apart() {
+fn a_profiler_asks_for_paths_and_its_time_is_distinguished() {
     let paths = |locks: &str, profiler: bool| {
         let workfile = "10 exec_test\n10 shell_rtns_1\n10 misc_rtns_1\n10 fork_test";
         let workfile = Arc::new(Workfile::parse("programs", workfile).expect("it is a workfile"));

@@ -1,8 +1,8 @@
 //! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
-use crate::documents::{self, DocumentRow};
 use crate::energy;
 use crate::options::Options;
+use crate::papers::{self, PaperRow};
 use crate::report::{FORMAT, LeftOut, Method, Report, ScenarioReport};
 use crate::run::{Plan, Section};
 use crate::samples::Samples;
@@ -90,10 +90,10 @@ fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<Scena
     Ok((cases, left_out))
 }
 
-fn comparisons(args: &Options, cases: &[ScenarioLocks], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
-    let row = |comparison: &documents::Comparison| {
+fn comparisons(args: &Options, cases: &[ScenarioLocks], reports: &[ScenarioReport]) -> Vec<PaperRow> {
+    let row = |comparison: &papers::Comparison| {
         let index = cases.iter().position(|case| case.scenario.name == comparison.scenario)?;
-        documents::row(comparison, cases[index].scenario.group.name, &reports[index])
+        papers::row(comparison, cases[index].scenario.group.name, &reports[index])
     };
     args.subject.comparisons.iter().filter_map(row).collect()
 }

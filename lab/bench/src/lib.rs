@@ -10,7 +10,7 @@
 //! | `samples.rs`, `report.rs`, `figure.rs` | the results |
 //! | `verdict.rs` | the summary of all cells: the geometric mean, the worst, the least fair |
 //! | `published.rs`, `published.toml` | what the five papers published |
-//! | `documents.rs` | that, next to what was measured |
+//! | `papers.rs` | that, next to what was measured |
 //! | `stats.rs` | fairness |
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
 //! | `neighbour.rs` | a process that keeps a CPU busy during a sample |
@@ -24,13 +24,13 @@
 pub mod adapt;
 pub mod bench;
 pub mod blind;
-pub mod documents;
 mod energy;
 pub mod environment;
 pub mod figure;
 pub mod load;
 mod neighbour;
 pub mod options;
+pub mod papers;
 pub mod plugin;
 pub mod probe;
 pub mod published;

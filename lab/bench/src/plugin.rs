@@ -116,11 +116,11 @@ impl Plugin {
 
     /// Takes a lock and gives it back, in each possible way; in a thread of its own, which may not come back.
     fn tried(self) -> Result<()> {
-        let (tell, told) = channel();
-        let trial = thread::Builder::new().spawn(move || tell.send(self.trial()));
+        let (sender, receiver) = channel();
+        let trial = thread::Builder::new().spawn(move || sender.send(self.trial()));
         trial.context("cannot start a thread to try it")?;
         let late = |_| anyhow!("taking it and giving it back did not end within {TRIAL_MAX:?}, though it was free");
-        told.recv_timeout(TRIAL_MAX).map_err(late)?
+        receiver.recv_timeout(TRIAL_MAX).map_err(late)?
     }
 
     /// Returns the offset behind the beginning of a lock at which other data may lie.

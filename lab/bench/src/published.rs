@@ -32,7 +32,7 @@ const LABELS: &[&str] = &[
 ];
 
 /// The papers, in the order of the file.
-pub const DOCUMENTS: &[&str] = &["mutex_spinners", "rwsem_stealing", "dcache", "spin_backoff", "handoff_spin"];
+pub const PAPERS: &[&str] = &["mutex_spinners", "rwsem_stealing", "dcache", "spin_backoff", "handoff_spin"];
 
 /// A figure or a claim.
 #[derive(Clone, PartialEq, Debug)]
@@ -118,7 +118,7 @@ pub fn typed<T: for<'a> Deserialize<'a>>(document: &str) -> Result<T> {
 /// A published pair: before a paper's change and after it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Pair {
-    /// Its name in [`Comparison::published`](crate::documents::Comparison::published).
+    /// Its name in [`Comparison::published`](crate::papers::Comparison::published).
     pub key: String,
     /// The paper.
     pub document: String,
@@ -257,8 +257,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_has_the_documents_and_their_shapes() {
-        let names: Vec<&str> = DOCUMENTS.to_vec();
+    fn the_file_has_the_papers_and_their_shapes() {
+        let names: Vec<&str> = PAPERS.to_vec();
         assert_eq!(FILE.len(), names.len() + 1, "the documents, and the pairs");
         for name in names {
             assert!(!title(name).is_empty() && !claims(name).is_empty(), "{name}");

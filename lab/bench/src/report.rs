@@ -1,6 +1,6 @@
 //! The result of a benchmark: one type, from which the text, the Markdown and the JSON are made.
 
-use crate::documents::DocumentRow;
+use crate::papers::PaperRow;
 use crate::verdict::Verdict;
 use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
@@ -38,7 +38,7 @@ pub struct Report {
     #[serde(default)]
     pub no_energy: Option<String>,
     /// What papers published, next to what was measured; empty for subjects without papers.
-    pub documents: Vec<DocumentRow>,
+    pub documents: Vec<PaperRow>,
     /// The summary for each of our locks. Reports from before verdicts existed are judged when they are read.
     #[serde(default)]
     pub verdicts: Vec<Verdict>,

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn every_number_is_listed_with_what_ships() {
         let list = list();
-        assert!(list.contains("\n  claim_after_ns=4000000 "), "{list}");
+        assert!(list.contains("\n  handoff_after_ns=4000000 "), "{list}");
         assert_eq!(list.lines().count(), 1 + Policy::FIELDS.len());
     }
 }

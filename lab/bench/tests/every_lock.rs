@@ -298,7 +298,7 @@ type Std<T> = Pair<std::sync::Mutex<T>, std::sync::Condvar>;
 type Turn<T> = Inside<<T as Pattern>::State>;
 
 #[test]
-fn threads_that_are_not_told_take_no_turn() {
+fn threads_that_are_not_notified_take_no_turn() {
     let plan = Plan { duration: Duration::from_millis(50), ..MOMENT };
     let outcome = monitor::sample::<Deaf<Std<Turn<PingPong>>>, PingPong>(&plan).expect("it ends when asked to");
     // The first turn is the first thread's; the second one finds its turn there only if it comes later.

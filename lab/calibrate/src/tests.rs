@@ -186,7 +186,7 @@ fn unknown_distances_are_one_hop() {
 }
 
 #[test]
-fn caches_are_told_apart() {
+fn caches_are_distinguished() {
     let root = tempfile::tempdir().unwrap();
     Fixture::regular(1, 1, 1, 2, 1, &["10"]).write(root.path());
     let tree = Tree::read(root.path(), &[0, 1]).unwrap();

@@ -14,14 +14,14 @@ pub struct Nature {
     /// It uses a thread's slot for something: its node in a queue, or whether its owner runs.
     pub slots: bool,
     /// Permits go to the thread that came first.
-    pub in_line: bool,
+    pub in_queue: bool,
     /// Threads that may wait at once without a collapse: a spin queue advances by a time slice per preempted thread.
     pub crowd: usize,
 }
 
 impl Nature {
     pub(crate) const SLEEPER: Nature =
-        Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_line: false, crowd: 32 };
+        Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_queue: false, crowd: 32 };
     /// A forked child has no thread to finish what a writer that waited for the owner to leave began.
     pub(crate) const SLEEPER_OF_THREADS: Nature = Nature { forks: false, ..Self::SLEEPER };
     pub(crate) const WRITERS: Nature = Nature { bounded: false, ..Self::SLEEPER };
@@ -32,7 +32,7 @@ impl Nature {
     pub(crate) const MCS: Nature = Nature { signals: false, ..Self::LINE };
     /// A handler would queue behind a thread that cannot make progress.
     pub(crate) const SEMAPHORE: Nature = Nature { signals: false, slots: false, ..Self::SLEEPER };
-    pub(crate) const FAIR_SEMAPHORE: Nature = Nature { in_line: true, ..Self::SEMAPHORE };
+    pub(crate) const FAIR_SEMAPHORE: Nature = Nature { in_queue: true, ..Self::SEMAPHORE };
     /// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
     pub(crate) const REENTRANT: Nature = Nature { signals: false, ..Self::SLEEPER };
 

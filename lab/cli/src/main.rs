@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn complaints_say_what_to_type() {
-        let told = complaint(&["sim", "--seed", "-1"]);
-        assert!(told.contains("'-1' for '--seed <N>': it cannot be negative"), "{told}");
+        let shown = complaint(&["sim", "--seed", "-1"]);
+        assert!(shown.contains("'-1' for '--seed <N>': it cannot be negative"), "{shown}");
         for command in PRODUCT.commands {
-            let told = complaint(&[command, "true"]);
-            assert!(told.contains(&format!("turnwise {command}")) && told.contains("-p turnwise-cli"), "{told}");
+            let shown = complaint(&[command, "true"]);
+            assert!(shown.contains(&format!("turnwise {command}")) && shown.contains("-p turnwise-cli"), "{shown}");
         }
     }
 }

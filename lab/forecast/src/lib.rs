@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_computes_alone_scales() {
+    fn a_thread_that_computes_alone_scales() {
         let program = program(50_000.0, vec![(100, 1)]);
         let (one, eight) = (forecast(&program, 1, Locks::Adaptive), forecast(&program, 8, Locks::Adaptive));
         let ratio = eight.acquisitions_per_s / one.acquisitions_per_s;

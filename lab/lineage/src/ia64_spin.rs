@@ -171,16 +171,16 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
 
     fn wait_away(&self, delays: Delays) {
         let mut delay = delays.begin(itc::<P>());
-        let mut in_vain_ns = 0;
+        let mut failed_ns = 0;
         loop {
-            in_vain_ns += stay_away::<P>(delay);
+            failed_ns += stay_away::<P>(delay);
             delay = delays.after(delay);
             if self.word.load(Relaxed) == FREE && self.take() {
                 return;
             }
-            if in_vain_ns >= wait::YIELD_NS && !wait::in_kernel::<P>() {
+            if failed_ns >= wait::YIELD_NS && !wait::in_kernel::<P>() {
                 P::pause(Pause::Yield);
-                in_vain_ns = 0;
+                failed_ns = 0;
             }
         }
     }

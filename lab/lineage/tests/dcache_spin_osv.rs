@@ -12,7 +12,7 @@ use turnwise_lineage::rename_lock::{Exclusive, RenameLock, SeqRw};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 20_000 };
 /// Rounds where a queue of tickets waits behind a preempted thread.
-const IN_LINE: usize = if cfg!(miri) { 20 } else { 300 };
+const IN_QUEUE: usize = if cfg!(miri) { 20 } else { 300 };
 const THREADS: usize = 3;
 
 #[test]
@@ -71,7 +71,7 @@ fn counted_by_many<V: d_count::Policy>() {
     std::thread::scope(|s| {
         for _ in 0..THREADS {
             s.spawn(|| {
-                for _ in 0..IN_LINE {
+                for _ in 0..IN_QUEUE {
                     count.get();
                     count.get();
                     count.put();

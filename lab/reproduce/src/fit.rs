@@ -119,9 +119,9 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
         corner[axis] += if corner[axis] > 0.5 { -0.2 } else { 0.2 };
         simplex.push(corner);
     }
-    let told = |error: argmin::core::Error| anyhow!("{error}");
-    let solver = NelderMead::new(simplex).with_sd_tolerance(1e-4).map_err(told)?;
-    let run = Executor::new(&search, solver).configure(|state| state.max_iters(rounds)).run().map_err(told)?;
+    let shown = |error: argmin::core::Error| anyhow!("{error}");
+    let solver = NelderMead::new(simplex).with_sd_tolerance(1e-4).map_err(shown)?;
+    let run = Executor::new(&search, solver).configure(|state| state.max_iters(rounds)).run().map_err(shown)?;
     if let Some(failure) = search.failure.borrow_mut().take() {
         return Err(failure);
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_and_what_makes_no_sense_is_told() {
+    fn what_fails_and_what_makes_no_sense_is_reported() {
         let error = fit(&[A], 9, |_| anyhow::bail!("no such lock")).expect_err("it fails").to_string();
         assert!(error.contains("no such lock"), "{error}");
         let wrong = Unknown { start: 5000.0, ..A };

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
 //! | `template.rs` | the report of each from its figures, by its `report.jinja` |
-//! | `words.rs`, `whys.rs` | the text about each, from its `words.toml`; what may explain the misses |
+//! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
@@ -17,6 +17,7 @@
 mod aim7_runs;
 mod bracket;
 mod dcache;
+pub mod explanations;
 pub mod fit;
 mod handoff_spin;
 pub mod here;
@@ -30,31 +31,30 @@ mod scaling;
 mod score;
 mod spin_backoff;
 pub mod template;
-pub mod whys;
 mod words;
 
 use anyhow::{Context as _, Result};
 use pool::{Pool, Progress, Turns};
-use report::DocumentReport;
+use report::PaperReport;
 use std::panic::resume_unwind;
 
 /// A paper that can be reproduced.
-pub struct Document {
+pub struct Paper {
     /// Its name.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
     /// About how many runs it takes, short and in full.
     pub runs: [usize; 2],
-    run: fn(&Context<'_>) -> Result<DocumentReport>,
+    run: fn(&Context<'_>) -> Result<PaperReport>,
     words: &'static str,
     report: &'static str,
 }
 
 macro_rules! documents {
     ($($name:ident, $runs:expr, $help:literal;)*) => {
-        /// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
-        pub static DOCUMENTS: &[Document] = &[$(Document {
+        /// All of them, in the order of [`turnwise_bench::published::PAPERS`].
+        pub static PAPERS: &[Paper] = &[$(Paper {
             name: stringify!($name),
             help: $help,
             runs: $runs,
@@ -105,16 +105,12 @@ pub struct Options {
 ///
 /// # Errors
 /// That of the first paper that has one, when all are done.
-pub fn run_all(
-    documents: &[&'static Document],
-    options: Options,
-    progress: &dyn Progress,
-) -> Result<Vec<DocumentReport>> {
+pub fn run_all(documents: &[&'static Paper], options: Options, progress: &dyn Progress) -> Result<Vec<PaperReport>> {
     let turns = Turns::new(options.jobs);
     let Options { seed, quick, metal, .. } = options;
     let turns = &turns;
     std::thread::scope(|scope| {
-        let start = |(rank, document): (usize, &&'static Document)| {
+        let start = |(rank, document): (usize, &&'static Paper)| {
             let document = *document;
             scope.spawn(move || {
                 let pool = Pool::new(turns, rank, progress);
@@ -124,7 +120,7 @@ pub fn run_all(
         };
         let running: Vec<_> = documents.iter().enumerate().map(start).collect();
         let reports = running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        reports.collect::<Vec<Result<DocumentReport>>>().into_iter().collect()
+        reports.collect::<Vec<Result<PaperReport>>>().into_iter().collect()
     })
 }
 
@@ -156,16 +152,16 @@ fn page(name: &str) -> String {
     format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks.")
 }
 
-impl Document {
-    fn named(name: &str) -> Result<&'static Document> {
-        DOCUMENTS.iter().find(|known| known.name == name).context("no such document")
+impl Paper {
+    fn named(name: &str) -> Result<&'static Paper> {
+        PAPERS.iter().find(|known| known.name == name).context("no such document")
     }
 
     /// Runs it.
     ///
     /// # Errors
     /// A lock broke its guarantee, or threads made no progress.
-    pub fn run(&self, context: &Context<'_>) -> Result<DocumentReport> {
+    pub fn run(&self, context: &Context<'_>) -> Result<PaperReport> {
         let progress = context.pool.progress();
         progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));
         (self.run)(context)

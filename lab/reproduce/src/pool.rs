@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_in_order_whoever_made_them() {
+    fn results_are_in_order_whichever_thread_made_them() {
         for jobs in [1, 7] {
             let turns = Turns::new(jobs);
             let doubled = Pool::new(&turns, 0, &Silent).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told() {
+    fn a_failure_is_reported() {
         let one = |n: &i32| if *n == 2 { anyhow::bail!("not {n}") } else { Ok(*n) };
         assert_eq!(
             Pool::new(&Turns::new(2), 0, &Silent).map("", &[1, 2, 3], one).expect_err("one fails").to_string(),

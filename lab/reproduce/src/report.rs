@@ -1,7 +1,7 @@
 //! The results of a reproduction: one type, from which the text, the JSON, the HTML and the Markdown are made.
 
+pub use crate::explanations::{Explanation, Miss};
 pub use crate::score::Score;
-pub use crate::whys::{Miss, Why};
 pub use turnwise_present::figures::plain as figure;
 
 use super::mean::Mean;
@@ -33,12 +33,12 @@ pub struct Reproduction {
     #[serde(default)]
     pub score: Score,
     /// The papers.
-    pub documents: Vec<DocumentReport>,
+    pub documents: Vec<PaperReport>,
 }
 
 /// One paper.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
-pub struct DocumentReport {
+pub struct PaperReport {
     /// Its name in `published.toml`.
     pub name: String,
     /// Its title.
@@ -73,7 +73,7 @@ pub struct DocumentReport {
     pub beyond: Vec<Plot>,
     /// What may explain the misses.
     #[serde(default)]
-    pub whys: Vec<Why>,
+    pub whys: Vec<Explanation>,
     /// Why bars were missed, and notes on the figures.
     pub notes: Vec<String>,
     /// What a short version left out.
@@ -401,7 +401,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
-impl DocumentReport {
+impl PaperReport {
     /// Rows that were judged, and how many of them kept their bounds.
     #[must_use]
     pub fn judged(&self) -> (usize, usize) {

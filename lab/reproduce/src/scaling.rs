@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_machine_have_so_many_cpus() {
+    fn parts_of_the_machine_have_that_many_cpus() {
         let machine = machine_of_a_kernel().expect("it comes with the simulator");
         for (cpus, nodes) in COUNTS.into_iter().zip([1, 1, 1, 4, 16, 64]) {
             let (part, used) = part(&machine, cpus);

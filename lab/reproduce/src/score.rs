@@ -1,6 +1,6 @@
 //! How much of a reproduction is right: rows, bars and claims.
 
-use crate::report::{DocumentReport, Verdict};
+use crate::report::{PaperReport, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct Score {
 impl Score {
     /// Returns the score of these papers together.
     #[must_use]
-    pub fn of(documents: &[DocumentReport]) -> Score {
+    pub fn of(documents: &[PaperReport]) -> Score {
         let mut score = Score::default();
         for document in documents {
             let (met, judged) = document.judged();

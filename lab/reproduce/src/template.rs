@@ -12,9 +12,9 @@
 //! | `verdict(size, direction)` | the verdict on a claim |
 //! | `x\|digits`, `x\|time`, `x\|fixed(1)`, `x\|signed(0)` | a number; nanoseconds; with one decimal; with a sign |
 
-use crate::Document;
+use crate::Paper;
 use crate::mean::{Mean, change, gain, mean};
-use crate::report::{Bar, Bound, Claim, DocumentReport, Fitted, Listing, Plot, Table, Verdict, figure};
+use crate::report::{Bar, Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict, figure};
 use anyhow::{Context as _, Result};
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{Environment, UndefinedBehavior, escape_formatter, syntax::SyntaxConfig};
@@ -45,15 +45,15 @@ struct Values<T> {
     ours: T,
 }
 
-impl DocumentReport {
+impl PaperReport {
     /// Adds what the paper's template states of these figures, and curves to 1024 CPUs.
     ///
     /// # Errors
     /// The template is wrong, or a row's key is not in `published.toml`.
-    pub(crate) fn state(self, ours: impl Serialize, beyond: impl IntoIterator<Item = Plot>) -> Result<DocumentReport> {
+    pub(crate) fn state(self, ours: impl Serialize, beyond: impl IntoIterator<Item = Plot>) -> Result<PaperReport> {
         let name = format!("{}/report.jinja", self.name);
         let values = Values { published: published::typed(&self.name)?, ours };
-        let text = render(&environment()?, &name, Document::named(&self.name)?.report, values)?;
+        let text = render(&environment()?, &name, Paper::named(&self.name)?.report, values)?;
         let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
         let Stated { published_on, workload, fitted, mut tables, claims, mut bars, listings, plots } = stated;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
@@ -62,7 +62,7 @@ impl DocumentReport {
         bars.iter_mut().for_each(|bar| bar.why = bar.why.take().filter(|why| !bar.met && !why.is_empty()));
         let (published_on, workload) = (published_on.unwrap_or(self.published_on), workload.unwrap_or(self.workload));
         let beyond = beyond.into_iter().collect();
-        Ok(DocumentReport { published_on, workload, fitted, tables, claims, bars, listings, plots, beyond, ..self })
+        Ok(PaperReport { published_on, workload, fitted, tables, claims, bars, listings, plots, beyond, ..self })
     }
 }
 

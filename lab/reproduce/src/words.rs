@@ -1,8 +1,8 @@
 //! The text about a paper apart from its figures: `words.toml` in its folder.
 
-use crate::report::{DocumentReport, Plot};
-use crate::whys::Why;
-use crate::{Context, Document, page};
+use crate::explanations::Explanation;
+use crate::report::{PaperReport, Plot};
+use crate::{Context, Paper, page};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -27,12 +27,12 @@ struct Words {
     #[serde(default)]
     note_on_curves: Option<String>,
     #[serde(rename = "why")]
-    whys: Vec<Why>,
+    whys: Vec<Explanation>,
 }
 
 impl Words {
     fn of(document: &str, numbers: &[Number<'_>]) -> Result<Words> {
-        let file = Document::named(document)?.words;
+        let file = Paper::named(document)?.words;
         let filled =
             |text: String, (name, number): &Number<'_>| text.replace(&format!("{{{name}}}"), &number.to_string());
         toml::from_str(&numbers.iter().fold(file.to_owned(), filled)).with_context(|| format!("{document}/words.toml"))
@@ -48,11 +48,11 @@ impl Words {
 ///
 /// # Errors
 /// If there is no such paper.
-pub fn whys(document: &str) -> Result<Vec<Why>> {
+pub fn whys(document: &str) -> Result<Vec<Explanation>> {
     Ok(Words::of(document, &[])?.whys)
 }
 
-impl DocumentReport {
+impl PaperReport {
     /// Returns the report of a paper: its text, with these numbers of the model, and what its template states.
     pub(crate) fn of(
         context: &Context<'_>,
@@ -61,8 +61,8 @@ impl DocumentReport {
         numbers: &[Number<'_>],
         ours: impl Serialize,
         beyond: impl IntoIterator<Item = Plot>,
-    ) -> Result<DocumentReport> {
-        DocumentReport::begin(context, name, machine, numbers)?.state(ours, beyond)
+    ) -> Result<PaperReport> {
+        PaperReport::begin(context, name, machine, numbers)?.state(ours, beyond)
     }
 
     /// Returns the report of a paper with what is published and noted about it, without figures yet.
@@ -71,7 +71,7 @@ impl DocumentReport {
         name: &str,
         machine: &Machine,
         numbers: &[Number<'_>],
-    ) -> Result<DocumentReport> {
+    ) -> Result<PaperReport> {
         let words = Words::of(name, numbers)?;
         let open = words.all().find(|text| text.contains(['{', '}']));
         ensure!(open.is_none(), "{name}/words.toml: a number is missing: {}", open.map_or("", String::as_str));
@@ -79,7 +79,7 @@ impl DocumentReport {
         notes.push(page(name));
         notes.extend(note_on_curves.filter(|_| !context.quick));
         let label = |label| published::text(name, label);
-        Ok(DocumentReport {
+        Ok(PaperReport {
             name: name.to_owned(),
             title: published::title(name),
             published_on: label("machine").unwrap_or_default(),
@@ -90,7 +90,7 @@ impl DocumentReport {
             whys,
             notes,
             left_out: context.choose(left_out, Vec::new()),
-            ..DocumentReport::default()
+            ..PaperReport::default()
         })
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use turnwise_bench::published;
 use turnwise_reproduce::pool::{self, Pool, Turns};
-use turnwise_reproduce::report::{DocumentReport, Verdict};
-use turnwise_reproduce::{Context, DOCUMENTS};
+use turnwise_reproduce::report::{PaperReport, Verdict};
+use turnwise_reproduce::{Context, PAPERS};
 
-fn report(name: &str) -> DocumentReport {
+fn report(name: &str) -> PaperReport {
     let turns = Turns::new(2);
     let pool = Pool::new(&turns, 0, &pool::Silent);
     let context = Context { seed: 1, quick: true, least: true, metal: false, pool: &pool };
-    let document = DOCUMENTS.iter().find(|document| document.name == name).expect("it can be reproduced");
+    let document = PAPERS.iter().find(|document| document.name == name).expect("it can be reproduced");
     document.run(&context).expect("it runs")
 }
 
@@ -44,18 +44,18 @@ fn complete(name: &str) {
         assert!(report.whys.iter().any(|why| why.covers(row)), "words.toml has nothing about the row {}", row.key);
     }
     let json = serde_json::to_string(&report).expect("it has a JSON form");
-    serde_json::from_str::<DocumentReport>(&json).expect("which can be read back");
+    serde_json::from_str::<PaperReport>(&json).expect("which can be read back");
 }
 
 #[test]
-fn the_documents_are_those_published() {
-    let names: Vec<&str> = DOCUMENTS.iter().map(|document| document.name).collect();
-    assert_eq!(names, published::DOCUMENTS);
+fn the_papers_are_those_published() {
+    let names: Vec<&str> = PAPERS.iter().map(|document| document.name).collect();
+    assert_eq!(names, published::PAPERS);
 }
 
 #[test]
-fn each_document_has_its_page() {
-    for document in DOCUMENTS {
+fn each_paper_has_its_page() {
+    for document in PAPERS {
         let page = format!("{}/../../docs/reproduction/{}.md", env!("CARGO_MANIFEST_DIR"), document.name);
         assert!(std::path::Path::new(&page).is_file(), "{page}");
     }

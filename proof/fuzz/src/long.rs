@@ -52,9 +52,9 @@ pub(crate) fn run(target: &Target<'_>, seconds: &str) -> ! {
         [&common[..], &["-max_len=65536", "-use_value_profile=1", &time, &work, &corpus]].concat()
     };
     // What panics is a crash to libFuzzer only if it ends the process.
-    let told = panic::take_hook();
+    let shown = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        told(info);
+        shown(info);
         process::abort();
     }));
     // SAFETY: only the lifetime changes; the borrow lasts until the process ends, which is here.

@@ -98,14 +98,14 @@ mod tests {
 
     #[test]
     fn faults_are_noticed_and_their_input_is_kept() {
-        let told = message(|bytes| assert!(bytes.len() < 7 || bytes[6] != 0xff, "an odd byte"));
-        assert!(told.starts_with("self-test: mutation ") && told.contains("panicked"), "{told}");
-        let kept = told.rsplit(": ").next().expect("a path");
+        let reported = message(|bytes| assert!(bytes.len() < 7 || bytes[6] != 0xff, "an odd byte"));
+        assert!(reported.starts_with("self-test: mutation ") && reported.contains("panicked"), "{reported}");
+        let kept = reported.rsplit(": ").next().expect("a path");
         assert_eq!(std::fs::read(kept).expect("it was kept")[6], 0xff);
-        let told = message(|bytes| {
+        let reported = message(|bytes| {
             let large = vec![1_u8; if bytes == b"abc" { (1 << 30) + (64 << 20) } else { 0 }];
             std::hint::black_box(large);
         });
-        assert!(told.contains("seed 0 took more than 1 GiB"), "{told}");
+        assert!(reported.contains("seed 0 took more than 1 GiB"), "{reported}");
     }
 }

@@ -41,7 +41,7 @@ unsafe impl Platform for Machine {
                 return Err(SpinEnd::NotRunning);
             }
             // This machine does not tell what a look costs, so no line is known to be unchanged.
-            let rest_ns = limit.still_ns.map_or(0, |_| turnwise::wait::policy().look_ns as u32);
+            let rest_ns = limit.still_ns.map_or(0, |_| turnwise::wait::policy().poll_ns as u32);
             while machine::now() < now + u64::from(rest_ns) {
                 Self::pause(Pause::Relax);
             }

@@ -35,7 +35,8 @@ macro_rules! locks {
 locks! {
     "The queue of optimistic spinners." Osq: ["crates/turnwise/src/osq.rs"],
     "The adaptive mutex." Mutex: ["crates/turnwise/src/mutex", "crates/turnwise/src/wait/spin.rs"],
-    "The condition variable." Condvar: ["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/lookout.rs"],
+    "The condition variable."
+        Condvar: ["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/spin_then_sleep.rs"],
     "The readers-writer lock." RwSem: ["crates/turnwise/src/rwsem", "crates/turnwise/src/wait/spin.rs"],
     "The readers-writer lock with readers counted per CPU." BigReader: ["crates/turnwise/src/big_reader"],
     "The spin locks." Spin: ["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
@@ -44,7 +45,7 @@ locks! {
     "The counting semaphore." Semaphore: ["crates/turnwise/src/semaphore.rs"],
     "The re-entrant mutex." Reentrant: ["crates/turnwise/src/reentrant.rs"],
     "The preload library's condition variable."
-        PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/wait/lookout.rs"],
+        PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/wait/spin_then_sleep.rs"],
     "The preload library's locks with a queue of waiters, in a forked child." PreloadWord: ["crates/preload/src/word"],
     // Its source is the transcription that its check runs.
     "The threads' slots, and their exit." Slots: ["proof/model/src/explicit/checks/slots.rs"],

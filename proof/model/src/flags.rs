@@ -24,22 +24,22 @@ const BIG_READER_SLOT: &[Field] = &[("OPEN", 1), ("count", 0xffff_fffc)];
 const SEMAPHORE: &[Field] = &[
     ("PERMITS", (1 << 24) - 1),
     ("GENERATION", 0xf << 24),
-    ("CLAIM", 1 << 28),
+    ("HANDOFF", 1 << 28),
     ("PASSED", 1 << 29),
     ("FIRST", 1 << 30),
     ("WAITERS", 1 << 31),
 ];
 /// A condition variable's sequence.
-const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("LOOKING", 2), ("notifications", 0xffff_fffc)];
+const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("POLLING", 2), ("notifications", 0xffff_fffc)];
 /// What the polls of a condition variable have taught.
-const LOOKOUT: &[Field] = &[("GENERATION", 0xffff), ("LEFT_OUT", 0xff << 16), ("IN_VAIN", 0xff << 24)];
+const SPIN_THEN_SLEEP: &[Field] = &[("GENERATION", 0xffff), ("SKIPS", 0xff << 16), ("FAILED", 0xff << 24)];
 const LOCKREF: &[Field] =
     &[("OWNER", 0xffff), ("HELD", 1 << 16), ("WAITERS", 1 << 17), ("count", 0x7fff_ffff << 32), ("DEAD", 1 << 63)];
 const QUEUED: &[Field] = &[("TAIL", 0xffff), ("HELD", 1 << 16)];
 const TICKET: &[Field] = &[("served", 0xffff), ("drawn", 0xffff << 16)];
 
 /// The preload library's condition variable: its word, and which threads may still touch it.
-const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0x7fff_ffff << 32), ("LOOKING", 1 << 63)];
+const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0x7fff_ffff << 32), ("POLLING", 1 << 63)];
 const INSIDE: &[Field] = &[("DESTROYER", 1), ("inside", 0xffff_fffe)];
 /// The process to which the queue of a lock belongs.
 const LINE: &[Field] = &[("generation", 0x7fff_ffff), ("RENEWING", 1 << 31)];
@@ -55,9 +55,9 @@ pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
         Lock::BigReader if line.contains("gate.") => BIG_READER_GATE,
         Lock::BigReader if !line.contains("met.") => BIG_READER_SLOT,
         Lock::Semaphore => SEMAPHORE,
-        Lock::Condvar | Lock::PreloadCond if line.contains("notes.") => LOOKOUT,
-        Lock::Condvar if line.contains("sequence.") || file == "lookout.rs" => SEQUENCE,
-        Lock::PreloadCond if file == "lookout.rs" => COND,
+        Lock::Condvar | Lock::PreloadCond if line.contains("history.") => SPIN_THEN_SLEEP,
+        Lock::Condvar if line.contains("sequence.") || file == "spin_then_sleep.rs" => SEQUENCE,
+        Lock::PreloadCond if file == "spin_then_sleep.rs" => COND,
         Lock::LockRef if !line.contains("released.") => LOCKREF,
         Lock::Spin if file == "queued.rs" && line.contains(".word.") => QUEUED,
         Lock::Spin if file == "ticket.rs" => TICKET,

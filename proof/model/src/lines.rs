@@ -50,40 +50,40 @@ use What::{Anything, Clears, Finds, Says, Sets, SpinClears, SpinSets, Wakes};
 const SPIN: &str = "wait/spin.rs";
 
 const MUTEX: &[Line] = &[
-    line("looked again at once", SPIN, "looks_closely", Says("Pause::Relax")),
-    line("looked from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
+    line("polled again at once", SPIN, "polls_closely", Says("Pause::Relax")),
+    line("polled from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
     line("rested beside an owner that comes back", SPIN, "rest", Says("Pause::Rest")),
     line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
     line("took it in a spin with a duty", "mutex/raw.rs", "take", SpinSets(1 << 30)),
     line("took it in a spin while first", "mutex/raw.rs", "take", SpinClears(1 << 31)),
     line("stole in a spin", "mutex/raw.rs", "take", SpinClears(1 << 30)),
     line("stole by a try", "mutex/raw.rs", "try_take", Clears(1 << 30)),
-    line("claimed", "mutex/wait.rs", "announce", Sets(1 << 31)),
+    line("requested", "mutex/wait.rs", "announce", Sets(1 << 31)),
     line("handed off", "mutex/raw.rs", "take", Clears(1 << 31)),
     line("handed off fairly", "mutex/raw.rs", "take", Clears(1 << 29)),
     line("gave up", "mutex/wait.rs", "give_up", Anything),
     line("gave up while first", "mutex/wait.rs", "give_up", Clears(1 << 31)),
     line("gave up with a duty", "mutex/wait.rs", "give_up", Sets(1 << 30)),
-    line("void promise taken out", "mutex/raw.rs", "settled", Clears(1 << 31)),
-    line("void fair promise taken out", "mutex/raw.rs", "settled", Clears(1 << 29)),
+    line("stale hand-off cleared", "mutex/raw.rs", "clear_stale", Clears(1 << 31)),
+    line("stale fair hand-off cleared", "mutex/raw.rs", "clear_stale", Clears(1 << 29)),
 ];
 
 const RWSEM: &[Line] = &[
-    line("looked again at once", SPIN, "looks_closely", Says("Pause::Relax")),
-    line("looked from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
+    line("polled again at once", SPIN, "polls_closely", Says("Pause::Relax")),
+    line("polled from the head", SPIN, "owner_comes_back", Says("Pause::Rest")),
     line("rested beside an owner that comes back", SPIN, "rest", Says("Pause::Rest")),
     line("spun for an owner", SPIN, "spin", Says("P::spin_until")),
     line("took it in a spin with a duty", "rwsem/raw.rs", "take", SpinSets(1 << 31)),
     line("took it in a spin while first", "rwsem/raw.rs", "take", SpinClears(1 << 29)),
     line("took back a count", "rwsem/raw.rs", "take_back", Anything),
-    line("claimed", "rwsem/wait.rs", "announce", Sets(1 << 29)),
+    line("requested", "rwsem/wait.rs", "announce", Sets(1 << 29)),
     line("handed off", "rwsem/raw.rs", "take", Clears(1 << 29)),
     line("gave up while first", "rwsem/wait.rs", "give_up", Clears(1 << 29)),
     line("withdrew an announcement", "rwsem/wait.rs", "give_up", Clears(1 << 31)),
-    line("waited for too many readers", "rwsem/wait.rs", "wait", Says("patience.wait")),
+    line("waited for too many readers", "rwsem/wait.rs", "wait", Says("yielder.wait")),
     line("woke the upgrader", "rwsem/wake.rs", "left", Wakes),
-    line("void flags taken out", "rwsem/raw.rs", "settled", Clears(1 << 31)),
-    line("void claim taken out", "rwsem/raw.rs", "settled", Clears(1 << 29)),
+    line("stale flags cleared", "rwsem/raw.rs", "clear_stale", Clears(1 << 31)),
+    line("stale request cleared", "rwsem/raw.rs", "clear_stale", Clears(1 << 29)),
 ];
 
 const BIG_READER: &[Line] = &[
@@ -95,27 +95,27 @@ const BIG_READER: &[Line] = &[
 ];
 
 const SEMAPHORE: &[Line] = &[
-    line("claimed", "semaphore.rs", "announce", Sets(1 << 28)),
+    line("requested", "semaphore.rs", "announce", Sets(1 << 28)),
     line("passed the place on", "semaphore.rs", "leave", Sets(1 << 29)),
     line("took a passed place", "semaphore.rs", "become_first", Clears(1 << 29)),
     line("passed on to nobody", "semaphore.rs", "pass_on", Clears(1 << 29)),
     line("gave up with a duty", "semaphore.rs", "give_up", Sets(1 << 31)),
-    line("void place taken out", "semaphore.rs", "look", Clears(1 << 30)),
+    line("stale place cleared", "semaphore.rs", "poll", Clears(1 << 30)),
 ];
 
 const CONDVAR: &[Line] = &[
     line("moved the waiters", "condvar.rs", "notify_all", Says("P::requeue")),
     line("woke all itself", "condvar.rs", "notify_all", Says("P::wake")),
-    line("came with another mutex", "condvar.rs", "note", Sets(1)),
-    line("notified who looked", "condvar.rs", "notify", Clears(2)),
-    line("looked in vain", "condvar.rs", "look", Clears(2)),
-    line("void look taken out", "wait/lookout.rs", "begin", Clears(2)),
+    line("came with another mutex", "condvar.rs", "record_mutex", Sets(1)),
+    line("notified a polling waiter", "condvar.rs", "notify", Clears(2)),
+    line("polled without success", "condvar.rs", "poll", Clears(2)),
+    line("stale poll cleared", "wait/spin_then_sleep.rs", "begin", Clears(2)),
 ];
 
 const OSQ: &[Line] = &[
     line("left the queue", "osq.rs", "cancel", Anything),
-    line("left while the one before leaves", "osq.rs", "cancel", Says("looks.wait")),
-    line("waited for a neighbour", "osq.rs", "wait_next", Says("looks.wait")),
+    line("left while the one before leaves", "osq.rs", "cancel", Says("polls.wait")),
+    line("waited for a neighbour", "osq.rs", "wait_next", Says("polls.wait")),
 ];
 
 const LOCKREF: &[Line] = &[

@@ -55,18 +55,18 @@ const SOONER: &str = "costs time: the lock is spread sooner than pays";
 
 const TAKE: &str = "compare_exchange";
 const LINUX: &str = "linux_mutex/mod.rs";
-const LINE: &str = "wait_in_line";
+const LINE: &str = "wait_in_queue";
 
 /// A flag left set is cleared by a later operation, and costs a system call or a missed chance until then.
 const SPARED: &[Spared] = &[
-    Spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose claims lapsed: too large"),
-    Spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose claims lapsed: too large"),
+    Spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose requests lapsed: too large"),
+    Spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose requests lapsed: too large"),
     Spared(
         RWSEM_WAKE,
         "left",
         "HANDOFF != 0 => P::wake",
         WAKES_MORE,
-        "two of one claim, and readers besides: too large",
+        "two of one request, and readers besides: too large",
     ),
     Spared(RWSEM, "own", "store", "the word", RUNS),
     Spared(
@@ -76,10 +76,10 @@ const SPARED: &[Spared] = &[
         "WRITERS",
         "the woken writer clears it; till then each last reader wakes one",
     ),
-    Spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes nobody, in vain"),
+    Spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes no thread"),
     Spared(BIG_READER, "met_writer", "store", "the word", SOONER),
     Spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
-    Spared(SEMAPHORE, "become_first", TAKE, "PASSED", "a release wakes it in vain, and one behind it"),
+    Spared(SEMAPHORE, "become_first", TAKE, "PASSED", "a release wakes it without need, and one behind it"),
     Spared(
         SEMAPHORE,
         "leave",
@@ -87,11 +87,17 @@ const SPARED: &[Spared] = &[
         WAKES_MORE,
         "shows with two beside it that hold its place for theirs: too large",
     ),
-    Spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
+    Spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in the queue wakes one without need, and clears it (step B)"),
     Spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
-    Spared("wait/lookout.rs", "note_process", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
-    Spared("wait/lookout.rs", "write", TAKE, "LEFT_OUT", LOOKS),
-    Spared("wait/lookout.rs", "write", TAKE, "IN_VAIN", LOOKS),
+    Spared(
+        "wait/spin_then_sleep.rs",
+        "record_process",
+        "store",
+        "GENERATION",
+        "a notifier calls the kernel without need",
+    ),
+    Spared("wait/spin_then_sleep.rs", "write", TAKE, "SKIPS", POLLS),
+    Spared("wait/spin_then_sleep.rs", "write", TAKE, "FAILED", POLLS),
     Spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
     Spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
     Spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
@@ -120,7 +126,7 @@ const SPARED: &[Spared] = &[
 const SEMAPHORE: &str = "semaphore.rs";
 const AGAIN: &str =
     "a top that comes again was popped and pushed meanwhile: either count tells (without both, a check fails)";
-const LOOKS: &str = "whether a waiter looks before it sleeps: right either way";
+const POLLS: &str = "whether a waiter polls before it sleeps: right either way";
 const RUNS: &str = "a hint for spinners: whether the owner runs";
 const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield";
 

@@ -181,7 +181,7 @@ fn a_model_that_shows_nothing_fails() {
 /// One thread announces itself, and spins; the other goes wrong if it sees that. Most schedules in which the first
 /// polls without success are cut short; this one must not be lost with them.
 #[test]
-fn what_happens_beside_one_that_looks_in_vain_is_found() {
+fn what_happens_beside_one_that_polls_without_success_is_found() {
     fn body() {
         let words = keep([LoomU32::new(0), LoomU32::new(0)]);
         let spinner = spawn(|| {
@@ -199,7 +199,7 @@ fn what_happens_beside_one_that_looks_in_vain_is_found() {
 
 /// What happens only alongside two unsuccessfully polling threads is found: the third goes wrong only when both poll.
 #[test]
-fn what_happens_beside_two_that_look_in_vain_is_found() {
+fn what_happens_beside_two_that_poll_without_success_is_found() {
     fn body() {
         let (come, go) = (keep(LoomU32::new(0)), keep(LoomU32::new(0)));
         let spinners = [(); 2].map(|()| {

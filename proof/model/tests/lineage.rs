@@ -240,7 +240,7 @@ fn nobody_spins_for_an_owner_that_is_off_its_cpu() {
 }
 
 #[test]
-fn who_goes_to_sleep_exchanges_the_count_twice_before_patch_1_and_not_in_vain_after() {
+fn a_sleeper_exchanges_the_count_twice_before_patch_1_and_not_needlessly_after() {
     let exchanges = |report: Report| {
         let (before, after) = report.trace.split_once(" park ").expect("it slept");
         let count = |trace: &str| trace.lines().filter(|line| line.contains(" swap ")).count();

@@ -6,12 +6,12 @@ use machine::{Body, Config, Perturb, Report, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::osq::Osq;
-use turnwise::platform::{Deadline, Patience, Platform};
+use turnwise::platform::{Deadline, Platform, YieldThenSleep};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 
-const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
+const HANDOFF_AFTER_NS: u64 = Policy::DEFAULT.handoff_after_ns;
 
 /// Returns `threads` bodies that each do this.
 fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
@@ -58,10 +58,10 @@ fn a_crowd_on_two_cpus_gets_on_and_waits_a_bounded_time() {
         let perturb = Perturb::Stalls { per_million: 2_000, max_ns: 10_000 };
         let config = Config { slice_ns: 50_000, perturb, ..Config::new(2, seed) };
         let crowd = crowd(config, 2_000);
-        assert!(crowd.report.elapsed_ns > 2 * CLAIM_AFTER_NS, "seed {seed}: too short to tell");
-        // A waiter that claims the next turn waits for the owner to be scheduled and then for itself, each behind the
+        assert!(crowd.report.elapsed_ns > 2 * HANDOFF_AFTER_NS, "seed {seed}: too short to tell");
+        // A waiter that requests a hand-off waits for the owner to be scheduled and then for itself, each behind the
         // others.
-        let bound = CLAIM_AFTER_NS + 2 * 8 * config.slice_ns;
+        let bound = HANDOFF_AFTER_NS + 2 * 8 * config.slice_ns;
         assert!(crowd.wait_max_ns < bound, "seed {seed}: a wait of {} ns", crowd.wait_max_ns);
         assert!(crowd.report.preemptions > 0, "seed {seed}: nobody was preempted");
         assert!(crowd.report.spins_off_cpu > 0, "seed {seed}: no spin ended as the owner was off its CPU");
@@ -169,9 +169,9 @@ struct Sections {
     fair: bool,
 }
 
-/// Long enough that some would wait for ever without a claim: no spin lasts as long as a section.
+/// Long enough that some would wait for ever without a hand-off request: no spin lasts as long as a section.
 const LONG: Sections = Sections { lines: 400, rounds: 2_500, fair: false };
-/// Short enough to spin for: no thread may need a claim, and the bounds hold all the same.
+/// Short enough to spin for: no thread may need a hand-off request, and the bounds hold all the same.
 const SHORT: Sections = Sections { lines: 80, rounds: 9_000, fair: false };
 const FAIR: Sections = Sections { lines: 40, rounds: 9_000, fair: true };
 
@@ -218,13 +218,13 @@ fn besieged(cpus: u32, seed: u64, sections: Sections) -> Longest {
 }
 
 #[test]
-fn no_sleeper_waits_longer_than_the_claim_allows() {
+fn no_sleeper_waits_longer_than_the_request_allows() {
     for (cpus, seed) in [14, 16].into_iter().flat_map(|cpus| (1..=3).map(move |seed| (cpus, seed))) {
-        // A claimant waits for one more section and one wake-up.
-        let bound = CLAIM_AFTER_NS + CLAIM_AFTER_NS / 4;
+        // A hand-off waiter waits for one more section and one wake-up.
+        let bound = HANDOFF_AFTER_NS + HANDOFF_AFTER_NS / 4;
         let [long_ns, short_ns] = [LONG, SHORT].map(|sections| besieged(cpus, seed, sections).ns);
         let case = format!("{cpus} CPUs, seed {seed}: waits of {long_ns} and {short_ns} ns");
-        assert!(long_ns > CLAIM_AFTER_NS, "{case}: nobody needed a claim");
+        assert!(long_ns > HANDOFF_AFTER_NS, "{case}: nobody needed a hand-off request");
         assert!(long_ns.max(short_ns) < bound, "{case}");
     }
 }
@@ -234,12 +234,12 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
 /// of about 13 (ln 330 + 0.58) = 83 of them: 89 in the median of these seeds, 79 to 115. Each comes 20 us after the
 /// last, which is seven sections of 2.4 us and a wake-up: 1.5 to 2.6 ms.
 #[test]
-fn fair_releases_make_claims_needless() {
+fn fair_releases_make_handoff_requests_needless() {
     let mut longest: Vec<Longest> = (1..=15).map(|seed| besieged(14, seed, FAIR)).collect();
     longest.sort_unstable();
     let by_lot = (HOSTILE + OTHERS - 1) as f64 * ((OTHERS as f64 * ROUNDS as f64).ln() + 0.58);
-    assert!(longest[14].ns < CLAIM_AFTER_NS, "somebody needed a claim: {longest:?}");
-    assert!(longest[7].ns < CLAIM_AFTER_NS / 2, "the longest wait of most seeds: {longest:?}");
+    assert!(longest[14].ns < HANDOFF_AFTER_NS, "somebody needed a hand-off request: {longest:?}");
+    assert!(longest[7].ns < HANDOFF_AFTER_NS / 2, "the longest wait of most seeds: {longest:?}");
     assert!((longest[7].fair_releases as f64) < 1.25 * by_lot, "worse than by lot, {by_lot}: {longest:?}");
 }
 
@@ -289,12 +289,12 @@ fn patience_gives_the_cpu_away_and_then_sleeps_longer_and_longer() {
     let gaps = Rc::new(Cell::new(Vec::new()));
     let its_gaps = Rc::clone(&gaps);
     let waits: Body = Box::new(move || {
-        let mut patience = Patience::new();
+        let mut yielder = YieldThenSleep::new();
         its_gaps.set(
-            (0..Patience::YIELDS + NAPS)
+            (0..YieldThenSleep::YIELDS + NAPS)
                 .map(|_| {
                     let before = Traced::now();
-                    patience.wait::<Traced>();
+                    yielder.wait::<Traced>();
                     Traced::now() - before
                 })
                 .collect(),
@@ -303,8 +303,8 @@ fn patience_gives_the_cpu_away_and_then_sleeps_longer_and_longer() {
     let report = run(Config::new(1, 1), vec![waits]).expect("it ends");
     assert_eq!(report.sleeps, u64::from(NAPS));
     let gaps = gaps.take();
-    let (yields, naps) = gaps.split_at(Patience::YIELDS as usize);
-    let least = |nap: u32| u64::from((Patience::NAP_NS << nap.min(8)).min(Patience::NAP_MAX_NS));
+    let (yields, naps) = gaps.split_at(YieldThenSleep::YIELDS as usize);
+    let least = |nap: u32| u64::from((YieldThenSleep::NAP_NS << nap.min(8)).min(YieldThenSleep::NAP_MAX_NS));
     assert!(yields.iter().all(|&ns| ns < least(0)), "{yields:?}");
     assert!((0..).zip(naps).all(|(nap, ns)| (least(nap)..2 * least(nap)).contains(ns)), "{naps:?}");
 }

@@ -61,15 +61,15 @@ fn section(lock: &RawRwSem<Traced>, shared: &Shared, write: bool) {
     work(2);
 }
 
-/// A waiter that claims the next turn waits for those inside to be scheduled, then for itself, each behind the others;
+/// A waiter that requests a hand-off waits for those inside to be scheduled, then for itself, each behind the others;
 /// all of this after it slept until it was woken once.
-const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
-const BOUND_NS: u64 = CLAIM_AFTER_NS + 4 * THREADS as u64 * SLICE_NS;
+const HANDOFF_AFTER_NS: u64 = Policy::DEFAULT.handoff_after_ns;
+const BOUND_NS: u64 = HANDOFF_AFTER_NS + 4 * THREADS as u64 * SLICE_NS;
 
 fn bounded(writers: usize) {
     for seed in 1..=5 {
         let crowd = crowd(Config { slice_ns: SLICE_NS, ..Config::new(2, seed) }, writers, 2_000);
-        assert!(crowd.report.elapsed_ns > 2 * CLAIM_AFTER_NS, "seed {seed}: too short to tell");
+        assert!(crowd.report.elapsed_ns > 2 * HANDOFF_AFTER_NS, "seed {seed}: too short to tell");
         assert!(crowd.report.preemptions > 0, "seed {seed}: nobody was preempted");
         let (read, write) = (crowd.read_max_ns, crowd.write_max_ns);
         println!("{writers} writers, seed {seed}: reads wait {read} ns at most, writes {write} ns");
@@ -103,7 +103,7 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSe
     let hostile = |_| -> Box<dyn FnOnce()> {
         let (lock, turns) = (Rc::clone(&lock), Rc::clone(&turns));
         Box::new(move || {
-            let end = Traced::now() + 40 * CLAIM_AFTER_NS;
+            let end = Traced::now() + 40 * HANDOFF_AFTER_NS;
             while turns.get() < TURNS && Traced::now() < end {
                 lock.write();
                 work(LONG);
@@ -130,7 +130,7 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSe
 }
 
 #[test]
-fn who_always_finds_the_lock_taken_claims_it() {
+fn a_waiter_that_always_finds_the_lock_taken_requests_a_handoff() {
     type Mode = (&'static str, fn(&RawRwSem<Traced>), unsafe fn(&RawRwSem<Traced>));
     let modes: [Mode; 3] = [
         ("reader", RawRwSem::read, RawRwSem::unlock_read),
@@ -141,7 +141,7 @@ fn who_always_finds_the_lock_taken_claims_it() {
         for seed in 1..=3 {
             let (longest, turns) = overtaken(seed, wait, release);
             println!("{who}, seed {seed}: {longest} ns");
-            assert!(longest < 2 * CLAIM_AFTER_NS, "{who}, seed {seed}: waited {longest} ns, {turns} turns");
+            assert!(longest < 2 * HANDOFF_AFTER_NS, "{who}, seed {seed}: waited {longest} ns, {turns} turns");
         }
     }
 }

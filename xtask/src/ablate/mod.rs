@@ -8,7 +8,7 @@ use crate::command::Run;
 use crate::perf::busy::Busy;
 use crate::perf::job::{How, Job};
 use crate::perf::measure;
-use crate::perf::version::{Told, Version, compiler};
+use crate::perf::version::{Overrides, Version, compiler};
 use crate::perf::{Plan, chosen, command_line};
 use crate::programs;
 use crate::results::built;
@@ -81,8 +81,8 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask ablate --only batch_lines --programs Kyoto Tokyo
-  cargo xtask ablate --only turn_ns=1 --cells mutex:8x50/100 --rounds 20
-  cargo xtask ablate --only look_ns --json figures.json --write";
+  cargo xtask ablate --only yield_after_ns=1 --cells mutex:8x50/100 --rounds 20
+  cargo xtask ablate --only poll_ns --json figures.json --write";
 
 /// Measures; returns `true` if nothing failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let version = |variant: Option<&Variant>| {
         let (set, variables) = variant.map_or_else(Default::default, |v| (v.set.clone(), v.variables.clone()));
         let name = variant.map_or("the numbers that ship", |variant| &variant.name);
-        Version::told(name, &lab, Told { library: library.clone(), set, variables })
+        Version::overridden(name, &lab, Overrides { library: library.clone(), set, variables })
     };
     let plan = Plan::of(&cells, &programs, [args.rounds; 2], &[version(None), version(None)])?;
     record.leave_out(plan.left_out);

@@ -22,17 +22,17 @@ const NUMBERS: &[Number] = &[
         ],
     ),
     number(
-        "close_looks",
+        "close_polls",
         &[(0, "no close polls, no exchanges without polls, and polls never find that an owner is back")],
     ),
-    number("look_ns", &[(1, "a poll at each pause, and long sections are noticed later"), (280, "four times")]),
+    number("poll_ns", &[(1, "a poll at each pause, and long sections are noticed later"), (280, "four times")]),
     number("batch_lines", &[(0, "no batches: a rest is as long as that between two polls")]),
     number(
-        "turn_ns",
+        "yield_after_ns",
         &[(1_000_000_000, "no yield of the CPU but where the owner is off its own"), (1, "a yield at each wait")],
     ),
-    number("claim_after_ns", &[(1_000_000_000_000, "no hand-offs"), (0, "a request at the first failed wake-up")]),
-    number("kept_ns", &[(1_000_000_000_000, "hand-offs never lapse"), (1, "they lapse at once")]),
+    number("handoff_after_ns", &[(1_000_000_000_000, "no hand-offs"), (0, "a request at the first failed wake-up")]),
+    number("reserved_ns", &[(1_000_000_000_000, "hand-offs never lapse"), (1, "they lapse at once")]),
     Number {
         own: Some("seqlock:"),
         ..number("seqrwlock_spin_ns", &[(0, "an optimistic reader does not wait for the end of a change")])

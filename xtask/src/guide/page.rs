@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_told_apart() {
+    fn blocks_are_distinguished() {
         let text = "a\n```sh\nls\n```\n```sh,fails=2\nfalse\n```\n```sh,untried: needs root\nx\n```\n\
                     ```c,file=a.c\nint a;\n```\n\
                     ```text\nshown\n```\n```text,expect\nb\n```\n";

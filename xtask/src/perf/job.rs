@@ -121,8 +121,8 @@ fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[S
     // Quick: at most two samples in addition to these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
     command.args(["--sample-ms", &how.sample_ms.to_string()]);
-    if let Some(told) = &version.told {
-        command.args(told.set.iter().flat_map(|set| ["--set", set])).envs(told.variables.clone());
+    if let Some(reported) = &version.overridden {
+        command.args(reported.set.iter().flat_map(|set| ["--set", set])).envs(reported.variables.clone());
     }
     command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
     let (ended, printed) = bounded(&mut command)?;
@@ -151,8 +151,8 @@ fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
 }
 
 fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
-    let mut command = match &version.told {
-        Some(told) => told.command(&ready.command),
+    let mut command = match &version.overridden {
+        Some(reported) => reported.command(&ready.command),
         None => {
             let mut command = how.command(&version.program);
             command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);

@@ -292,7 +292,13 @@ mod tests {
     }
 
     fn version(name: &str) -> Version {
-        Version { name: name.to_owned(), what: "word ".repeat(40), program: "x".into(), bench: "x".into(), told: None }
+        Version {
+            name: name.to_owned(),
+            what: "word ".repeat(40),
+            program: "x".into(),
+            bench: "x".into(),
+            overridden: None,
+        }
     }
 
     #[test]

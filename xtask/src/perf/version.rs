@@ -34,12 +34,12 @@ pub(crate) struct Version {
     pub(super) bench: PathBuf,
     /// Its run-time settings, if these and not the build are what differs.
     #[serde(skip)]
-    pub(super) told: Option<Told>,
+    pub(super) overridden: Option<Overrides>,
 }
 
 /// The run-time settings of a version: numbers of its policy.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Overrides {
     /// The preload library that reads them from its environment: feature `ablate`.
     pub(crate) library: PathBuf,
     /// `NAME=VALUE` each.
@@ -48,7 +48,7 @@ pub(crate) struct Told {
     pub(crate) variables: Vec<(String, String)>,
 }
 
-impl Told {
+impl Overrides {
     /// Returns a program that runs on the library.
     pub(super) fn command(&self, words: &[String]) -> Command {
         let mut command = of_words(words);
@@ -62,13 +62,13 @@ impl Version {
     fn new(name: String, what: String, program: PathBuf) -> Version {
         let lab = program.with_file_name(LAB);
         let bench = if lab.is_file() { lab } else { program.clone() };
-        Version { name, what, program, bench, told: None }
+        Version { name, what, program, bench, overridden: None }
     }
 
     /// Returns the laboratory and the programs on a preload library, both with the same settings.
-    pub(crate) fn told(name: &str, lab: &Path, told: Told) -> Version {
-        let (program, bench) = (told.library.clone(), lab.to_path_buf());
-        Version { name: name.to_owned(), what: String::new(), program, bench, told: Some(told) }
+    pub(crate) fn overridden(name: &str, lab: &Path, overridden: Overrides) -> Version {
+        let (program, bench) = (overridden.library.clone(), lab.to_path_buf());
+        Version { name: name.to_owned(), what: String::new(), program, bench, overridden: Some(overridden) }
     }
 }
 

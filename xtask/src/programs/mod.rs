@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_on_some_programs_goes_only_where_it_is_told() {
+    fn a_report_on_some_programs_goes_only_where_it_is_sent() {
         let args = |line: &[&str]| Line::parse_from([&["programs"], line].concat()).args;
         assert_eq!(place(&args(&[])), ReportPath::Record);
         assert_eq!(place(&args(&["Tokyo"])), ReportPath::Output);

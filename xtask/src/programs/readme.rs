@@ -23,15 +23,16 @@ const END: &str = "<!-- end of what is written -->\n";
 const COLUMNS: usize = 100;
 
 /// Returns the README with these lines as in the reports in `runs`; `None`: it has no place for them.
-pub(crate) fn told(readme: &str, runs: &Path) -> Result<Option<String>> {
+pub(crate) fn reported(readme: &str, runs: &Path) -> Result<Option<String>> {
     Ok(with(readme, &Report::newest(runs, None)?))
 }
 
 /// Writes them.
 pub(crate) fn write(readme: &Path, runs: &Path) -> Result<()> {
     let text = root::read(readme)?;
-    let told = told(&text, runs)?.with_context(|| format!("{} has no place for the programs", readme.display()))?;
-    root::write(readme, told)
+    let reported =
+        reported(&text, runs)?.with_context(|| format!("{} has no place for the programs", readme.display()))?;
+    root::write(readme, reported)
 }
 
 fn with(readme: &str, reports: &[Report]) -> Option<String> {
@@ -41,7 +42,7 @@ fn with(readme: &str, reports: &[Report]) -> Option<String> {
 
 /// Renders a sentence on each machine: the lock-bound programs together, and the one that gained most.
 fn gains(reports: &[Report]) -> String {
-    let told = reports.iter().filter_map(|report| {
+    let reported = reports.iter().filter_map(|report| {
         let bound: Vec<_> = speeds(report).filter(|(entry, _)| entry.bound).map(|(_, speed)| speed).collect();
         let (mean, count) = (geometric_mean(&bound)?, bound.len());
         let (most, speed) = speeds(report).max_by(|a, b| a.1[0].total_cmp(&b.1[0]))?;
@@ -54,7 +55,7 @@ fn gains(reports: &[Report]) -> String {
             "",
         ))
     });
-    told.collect()
+    reported.collect()
 }
 
 /// Lists what did not gain, machine by machine: with confidence, undecided, and under the recorder.
@@ -101,8 +102,8 @@ mod tests {
     fn the_readme_says_what_the_reports_on_record_say() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-        let told = told(&readme, &root.join(RUNS)).unwrap().expect("it has a place for the programs");
-        assert!(told == readme, "write it again: cargo xtask programs --readme");
+        let reported = reported(&readme, &root.join(RUNS)).unwrap().expect("it has a place for the programs");
+        assert!(reported == readme, "write it again: cargo xtask programs --readme");
     }
 
     #[test]

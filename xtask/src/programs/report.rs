@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_took_is_told_if_it_is_known() {
+    fn what_others_took_is_reported_if_it_is_known() {
         let mut outcomes = [program("one", None), program("two", None)];
         assert!(
             most_taken(&outcomes)

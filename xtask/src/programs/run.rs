@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_are_told_by_their_names() {
+    fn arms_are_identified_by_their_names() {
         let measured = read(&comparison(), false, true).unwrap();
         assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
         assert_eq!(measured.recorded, Some([0.9, 0.8, 1.0]));

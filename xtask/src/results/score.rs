@@ -14,8 +14,9 @@ const END: &str = "<!-- end of the score -->\n";
 pub(super) fn tell(report: &Value, readme: &Path) -> Result<()> {
     let Some(line) = line(&report["score"]) else { return Ok(()) };
     let text = read(readme)?;
-    let told = told(&text, &line).with_context(|| format!("{} has no place for the score", readme.display()))?;
-    write(readme, told)
+    let reported =
+        reported(&text, &line).with_context(|| format!("{} has no place for the score", readme.display()))?;
+    write(readme, reported)
 }
 
 /// Returns the README with the score of the newest report in `runs`; `None`: it has no place for one, or there is none.
@@ -23,7 +24,7 @@ pub(crate) fn newest(readme: &str, runs: &Path) -> Result<Option<String>> {
     let folders = super::record::newest_of_each(runs, "reproduction.json", None)?;
     let Some(folder) = folders.first() else { return Ok(None) };
     let report: Value = json(folder.join("reproduction.json"), "`turnwise-lab reproduce`")?;
-    Ok(line(&report["score"]).and_then(|line| told(readme, &line)))
+    Ok(line(&report["score"]).and_then(|line| reported(readme, &line)))
 }
 
 /// Returns the score in words.
@@ -38,7 +39,7 @@ pub(super) fn line(score: &Value) -> Option<String> {
     ))
 }
 
-fn told(readme: &str, line: &str) -> Option<String> {
+fn reported(readme: &str, line: &str) -> Option<String> {
     between(readme, BEGIN, END, line)
 }
 
@@ -62,13 +63,13 @@ mod tests {
         assert!(line.starts_with("**10 of 16 claims hold, 3 more in direction; 95 of 125 judged rows"), "{line}");
         assert!(line.lines().all(|line| line.chars().count() <= 100), "{line}");
         let readme = format!("above\n{BEGIN}old\n{END}below\n");
-        assert_eq!(told(&readme, &line), Some(format!("above\n{BEGIN}{line}{END}below\n")));
-        assert_eq!((told("above\n", &line), super::line(&Value::Null)), (None, None));
+        assert_eq!(reported(&readme, &line), Some(format!("above\n{BEGIN}{line}{END}below\n")));
+        assert_eq!((reported("above\n", &line), super::line(&Value::Null)), (None, None));
     }
 
     #[test]
     fn the_readme_of_this_repository_has_a_place_for_it() {
         let readme = std::fs::read_to_string("../README.md").expect("it is there");
-        assert!(told(&readme, "x\n").is_some());
+        assert!(reported(&readme, "x\n").is_some());
     }
 }

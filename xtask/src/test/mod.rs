@@ -154,10 +154,10 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = (cpus / 2).max(2);
     let (waiting, running) = (Mutex::new(VecDeque::from(jobs)), Mutex::new(Vec::new()));
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::scope(|threads| {
         for _ in 0..workers {
-            let (tell, waiting, running) = (tell.clone(), &waiting, &running);
+            let (sender, waiting, running) = (sender.clone(), &waiting, &running);
             threads.spawn(move || {
                 // Not `while let`: the queue would be locked while the job runs.
                 loop {
@@ -166,15 +166,15 @@ fn side_by_side(jobs: Vec<Job>, named: &[String], mut ended: impl FnMut(Job, Out
                     let start = Instant::now();
                     let output = job.run(named);
                     lock(running).retain(|name| *name != job.name());
-                    if tell.send((job, output, start.elapsed())).is_err() {
+                    if sender.send((job, output, start.elapsed())).is_err() {
                         return;
                     }
                 }
             });
         }
-        drop(tell);
+        drop(sender);
         loop {
-            match told.recv_timeout(SILENCE) {
+            match receiver.recv_timeout(SILENCE) {
                 Ok((job, output, took)) => ended(job, output?, took),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     println!("        still running: {}", lock(&running).join(", "))

@@ -116,11 +116,11 @@ pub(super) fn book_complete(tree: &Tree, report: &mut Report<'_>) {
 
 pub(super) fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
     let Some(readme) = tree.get(README) else { return };
-    for told in [readme::told(&readme.text, Path::new(RUNS)), score::newest(&readme.text, Path::new(RUNS))] {
-        match told {
-            Ok(Some(told)) if told == readme.text => {}
-            Ok(Some(told)) => {
-                let same = readme.text.lines().zip(told.lines()).take_while(|(a, b)| a == b).count();
+    for reported in [readme::reported(&readme.text, Path::new(RUNS)), score::newest(&readme.text, Path::new(RUNS))] {
+        match reported {
+            Ok(Some(reported)) if reported == readme.text => {}
+            Ok(Some(reported)) => {
+                let same = readme.text.lines().zip(reported.lines()).take_while(|(a, b)| a == b).count();
                 report.add(README, same + 1, "this is not what the newest report says");
             }
             Ok(None) => report.add(README, 1, "it has no place for the figures, or there is no report"),

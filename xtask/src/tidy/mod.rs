@@ -100,7 +100,7 @@ rules! {
         "correct the name, or write the test";
     sizes::size_budget: "no crate has more lines of Rust outside tests than sizes.toml allows",
         "remove lines, or raise the number and name in the commit message what went for it";
-    words::retired_words: "comments and pages do without the words that were retired",
+    words::retired_words: "comments, pages and identifiers do without the words that were retired",
         "name the subject, and use the field's word";
 }
 

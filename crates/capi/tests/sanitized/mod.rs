@@ -30,15 +30,15 @@ fn working(source: &str, folder: &Path) -> Vec<Compiler> {
 }
 
 #[test]
-fn programs_without_races_are_told_of_none() {
+fn programs_without_races_get_no_report() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for source in
         ["tests/c/locks.c", "tests/c/waits.c", "tests/c/standard.cpp", "examples/queue.c", "examples/cache.cpp"]
     {
         for compiler in working(source, folder.path()) {
             let output = run(&compiler, &capi(source), folder.path()).expect("it compiles with the sanitizer");
-            let told = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success() && !told.contains("ThreadSanitizer"), "{source}: {told}");
+            let shown = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && !shown.contains("ThreadSanitizer"), "{source}: {shown}");
         }
     }
 }
@@ -70,19 +70,19 @@ int main(void)
 ";
 
 #[test]
-fn a_race_is_still_told() {
+fn a_race_is_still_reported() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let source = folder.path().join("race.c");
     std::fs::write(&source, RACE).expect("a source file");
     for compiler in working("race.c", folder.path()) {
         // If one thread finishes before the other takes the lock, its unlocked accesses are ordered before that, too.
-        let is_told = (0..20).any(|_| {
+        let is_reported = (0..20).any(|_| {
             let output = run(&compiler, &source, folder.path()).expect("it compiles with the sanitizer");
-            let told = String::from_utf8_lossy(&output.stderr);
-            assert!(!told.contains("'under'"), "{told}");
-            told.contains("data race") && told.contains("'beside'")
+            let shown = String::from_utf8_lossy(&output.stderr);
+            assert!(!shown.contains("'under'"), "{shown}");
+            shown.contains("data race") && shown.contains("'beside'")
         });
-        assert!(is_told, "{} did not report the race", compiler.name());
+        assert!(is_reported, "{} did not report the race", compiler.name());
     }
 }
 
@@ -111,7 +111,7 @@ fn every_function_that_orders_tells_the_sanitizer() {
     assert!(functions.len() >= 90, "{} functions: does the test read the header rightly?", functions.len());
     for (name, _) in functions {
         let is_silent = SILENT.iter().any(|end| name.ends_with(end)) || SILENT_NAMES.contains(&name.as_str());
-        let is_told = tells.contains(&format!("#define {name} tw_tsan_{}\n", &name["tw_".len()..]));
-        assert_ne!(is_silent, is_told, "{name}");
+        let is_reported = tells.contains(&format!("#define {name} tw_tsan_{}\n", &name["tw_".len()..]));
+        assert_ne!(is_silent, is_reported, "{name}");
     }
 }

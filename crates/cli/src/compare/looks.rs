@@ -103,33 +103,33 @@ mod tests {
     }
 
     #[test]
-    fn equal_arms_are_told_apart_in_less_than_one_case_of_twenty() {
+    fn equal_arms_are_distinguished_in_less_than_one_case_of_twenty() {
         let mut rng = Rng::with_seed(7);
         let mut share = |error: f64, trials: u32| {
-            let told =
+            let shown =
                 |noise| (0..trials).filter(|_| compared(1.0, noise, error, &mut rng).0.unwrap().differs()).count();
-            let told = [usual, heavy, spikes].map(told);
-            println!("with {error:.3} for each look, {told:?} of {trials}");
-            told.iter().sum::<usize>() as f64 / f64::from(3 * trials)
+            let shown = [usual, heavy, spikes].map(shown);
+            println!("with {error:.3} for each look, {shown:?} of {trials}");
+            shown.iter().sum::<usize>() as f64 / f64::from(3 * trials)
         };
         assert!(share(each(), 150) <= ERROR, "too many claims are false");
         assert!(share(ERROR, 50) > 1.5 * ERROR, "there is no need to allow for looks");
     }
 
     #[test]
-    fn an_arm_of_1_3_times_the_baseline_is_told_nearly_always() {
+    fn an_arm_of_1_3_times_the_baseline_is_reported_nearly_always() {
         let (mut rng, trials) = (Rng::with_seed(8), 100);
         for noise in [usual, heavy] {
-            let told: Vec<u32> = (0..trials)
+            let shown: Vec<u32> = (0..trials)
                 .map(|_| compared(1.3, noise, each(), &mut rng))
                 .filter_map(|(ratio, runs)| ratio.is_some_and(|ratio| ratio.low > 1.0).then_some(runs))
                 .collect();
             println!(
                 "{} of {trials}, after {} runs in the mean",
-                told.len(),
-                told.iter().sum::<u32>() as usize / told.len()
+                shown.len(),
+                shown.iter().sum::<u32>() as usize / shown.len()
             );
-            assert!(told.len() >= 97, "{} of {trials}", told.len());
+            assert!(shown.len() >= 97, "{} of {trials}", shown.len());
         }
     }
 

@@ -199,20 +199,20 @@ fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> 
 
 /// Returns the metrics; the one that decides comes first.
 fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
-    let told = match (args.higher_is_better, args.lower_is_better) {
+    let shown = match (args.higher_is_better, args.lower_is_better) {
         (true, _) => Some(Better::Higher),
         (_, true) => Some(Better::Lower),
         _ => None,
     };
     let mut metrics: Vec<Metric> = Vec::new();
     for pattern in &args.metrics {
-        let metric = Metric::printed(pattern, args.metric_combine, told)?;
+        let metric = Metric::printed(pattern, args.metric_combine, shown)?;
         if metrics.iter().any(|earlier| earlier.name == metric.name) {
             bail!("two metrics are called {}; name them apart with (?<name>…)", metric.name);
         }
         metrics.push(metric);
     }
-    if metrics.is_empty() && told.is_some() {
+    if metrics.is_empty() && shown.is_some() {
         bail!("--higher-is-better and --lower-is-better are about --metric; name one");
     }
     if metrics.is_empty() && target.is_sample {

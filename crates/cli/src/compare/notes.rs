@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_told_only_where_they_differ() {
+    fn statuses_are_reported_only_where_they_differ() {
         let policies = ["libc", "adaptive"].map(str::to_owned);
         let same = [run("libc", 3, None), run("adaptive", 3, None)];
         assert_eq!(statuses(&policies, &same), None);
         let differ = [run("libc", 0, None), run("adaptive", 134, None), run("libc", 0, None), run("adaptive", 0, None)];
-        let told = statuses(&policies, &differ).unwrap();
-        assert!(told.ends_with("(libc: 0 in 2 runs; adaptive: 0 in 1 run, 134 in 1 run)"), "{told}");
+        let shown = statuses(&policies, &differ).unwrap();
+        assert!(shown.ends_with("(libc: 0 in 2 runs; adaptive: 0 in 1 run, 134 in 1 run)"), "{shown}");
     }
 
     #[test]

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::metric::Better;
 
-    fn told(better: Better, rounds: Vec<(f64, f64)>) -> String {
+    fn reported(better: Better, rounds: Vec<(f64, f64)>) -> String {
         let (metric, arms) = (Metric::measured("requests", better), ["as it was".to_owned(), "spin=off".to_owned()]);
         Pairs { metric, arms, rounds, margin: 0.05, seed: 1 }.text()
     }
@@ -136,14 +136,14 @@ mod tests {
     #[test]
     fn the_verdict_is_that_of_compare() {
         let twice = |n: u32| (0..n).map(|i| (200.0 + f64::from(i), 100.0 + f64::from(i % 3))).collect();
-        let text = told(Better::Higher, twice(8));
+        let text = reported(Better::Higher, twice(8));
         assert!(text.starts_with("requests, in 8 rounds:\n") && text.contains("as it was"), "{text}");
         assert!(text.contains("spin=off is 2.0") && text.contains("95% CI") && text.contains(": better"), "{text}");
-        assert!(told(Better::Lower, twice(8)).contains(": worse"));
+        assert!(reported(Better::Lower, twice(8)).contains(": worse"));
         assert!(
-            told(Better::Higher, twice(4)).contains("6 are needed (--rounds)"),
+            reported(Better::Higher, twice(4)).contains("6 are needed (--rounds)"),
             "{}",
-            told(Better::Higher, twice(4))
+            reported(Better::Higher, twice(4))
         );
         let arms = ["as it was".to_owned(), "spin=off".to_owned()];
         let metric = Metric::measured("requests", Better::Higher);
@@ -151,7 +151,7 @@ mod tests {
         assert!(text.contains(&report.verdicts[0].sentence) && report.summaries[1].to_baseline.is_some());
         assert_eq!((report.rounds[1].baseline, report.rounds[1].other), (101.0, 201.0));
         let same = (0..8).map(|i| (100.0 + f64::from(i % 2), 100.0 + f64::from((i + 1) % 2))).collect();
-        assert!(told(Better::Higher, same).contains("No difference beyond 5%"));
-        assert!(told(Better::Lower, vec![(0.0, 1.0); 8]).contains("not above zero"));
+        assert!(reported(Better::Higher, same).contains("No difference beyond 5%"));
+        assert!(reported(Better::Lower, vec![(0.0, 1.0); 8]).contains("not above zero"));
     }
 }

@@ -61,7 +61,7 @@ impl Session<'_> {
         let bar = self.progress_bar();
         let warmups = (0..self.settings.warmup).map(|round| (round, true));
         for (round, warmup) in warmups.chain((0..self.settings.runs).map(|round| (round, false))) {
-            if !warmup && self.is_told(round, &runs) {
+            if !warmup && self.is_reported(round, &runs) {
                 break;
             }
             if !warmup && self.is_late(round, start.elapsed() + round_start.elapsed()) {
@@ -86,7 +86,7 @@ impl Session<'_> {
     }
 
     /// Returns whether it is time to look after `rounds` rounds, and there is a verdict on every arm.
-    fn is_told(&self, rounds: u32, runs: &[Run]) -> bool {
+    fn is_reported(&self, rounds: u32, runs: &[Run]) -> bool {
         let Settings { looks, policies, margin, .. } = &self.settings;
         looks.contains(&rounds) && {
             let rows = summarise(&self.metrics[..1], &self.settings, runs);

@@ -139,7 +139,7 @@ mod tests {
 
     /// Checks with 7 rounds of equal policies and 5% noise how often the interval claims a difference.
     #[test]
-    fn equal_policies_are_seldom_told_apart() {
+    fn equal_policies_are_seldom_distinguished() {
         let mut rng = Rng::with_seed(42);
         let trials = 300;
         let mut noisy = move || 100.0 * (1.0 + 0.05 * ((0..12).map(|_| rng.f64()).sum::<f64>() - 6.0));

@@ -72,8 +72,8 @@ impl Which {
 /// Returns the addition to an error if there are unreadable views, since the requested one may be among them.
 fn unreadable() -> String {
     let errors = Channel::unreadable();
-    let told = |error: &turnwise_live::Error| format!("; {} cannot be read, the first: {error}", errors.len());
-    errors.first().map(told).unwrap_or_default()
+    let shown = |error: &turnwise_live::Error| format!("; {} cannot be read, the first: {error}", errors.len());
+    errors.first().map(shown).unwrap_or_default()
 }
 
 /// Programs that are looked at repeatedly.
@@ -143,9 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_view_is_told_how_to_get_one() {
-        let told = |which: &str| Watch::open(which.parse().unwrap()).err().expect("there is none").to_string();
-        assert!(told("no-such-program-runs").contains("no program called `no-such-program-runs`"));
-        assert!(told(&std::process::id().to_string()).contains("turnwise run"));
+    fn a_program_without_a_view_is_shown_how_to_get_one() {
+        let shown = |which: &str| Watch::open(which.parse().unwrap()).err().expect("there is none").to_string();
+        assert!(shown("no-such-program-runs").contains("no program called `no-such-program-runs`"));
+        assert!(shown(&std::process::id().to_string()).contains("turnwise run"));
     }
 }

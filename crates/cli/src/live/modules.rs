@@ -27,14 +27,14 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Inspects a process; `told` returns what it has unloaded.
-    pub(crate) fn of(pid: u32, told: impl Fn() -> Unloads) -> Modules {
-        let (read, before) = (Instant::now(), told());
+    /// Inspects a process; `reported` returns what it has unloaded.
+    pub(crate) fn of(pid: u32, reported: impl Fn() -> Unloads) -> Modules {
+        let (read, before) = (Instant::now(), reported());
         let living = Living::of(pid);
         let replaced = replaced(&before, living.modules());
         let unloads = Unloads::default();
         let mut modules = Modules { pid, living, at: before.count, unloads, replaced, read, took: read.elapsed() };
-        modules.learn(told());
+        modules.learn(reported());
         modules.took = read.elapsed();
         modules
     }
@@ -78,8 +78,8 @@ impl Modules {
     }
 
     /// Inspects the process again. If it has ended, the data read before stay.
-    pub(crate) fn look_again(&mut self, told: impl Fn() -> Unloads) {
-        let again = Modules::of(self.pid, told);
+    pub(crate) fn look_again(&mut self, reported: impl Fn() -> Unloads) {
+        let again = Modules::of(self.pid, reported);
         (self.read, self.took) = (again.read, again.took);
         if !again.living.modules().is_empty() {
             *self = again;
@@ -185,8 +185,8 @@ mod tests {
         assert!(modules.learn(news.clone()) && !modules.learn(news.clone()) && !modules.is_new());
         assert_eq!(names(&modules), ["/a", "/b"]);
         assert!(modules.has(0x1800) && modules.has(numbered(0x1800, 2)) && !modules.has(0x2000));
-        let told = [0, 1, 2].map(|count| modules.numbered(0x1800, count));
-        assert_eq!(told, [0x1800, numbered(0x1800, 1), numbered(0x1800, 2)]);
+        let reported = [0, 1, 2].map(|count| modules.numbered(0x1800, count));
+        assert_eq!(reported, [0x1800, numbered(0x1800, 1), numbered(0x1800, 2)]);
         assert!(modules.learn(Unloads { unsure: 0x1f00..0x3000, ..news }));
         assert!(names(&modules).is_empty(), "nothing there is sure");
     }

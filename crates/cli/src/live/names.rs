@@ -105,7 +105,7 @@ impl Names {
         let symbols = &mut self.program(process, address).symbols;
         let frames = symbols.of_return_address(address);
         let own = frames.iter().position(|frame| !is_lock_class(symbols.frame(*frame))).unwrap_or(0);
-        let frames = symbols.told_apart(frames[own..].to_vec(), address);
+        let frames = symbols.distinguished(frames[own..].to_vec(), address);
         let name =
             frames.first().map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
         self.sites.insert((process, address), name.clone());

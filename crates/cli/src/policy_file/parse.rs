@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_than_utf_8_are_told_with_their_line() {
+    fn other_bytes_than_utf_8_are_reported_with_their_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"default = \"libc\"\n# caf\xe9\n").unwrap();
         let Err(error) = PolicyFile::read(file.path()) else { panic!("it was taken") };
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_at_once() {
+    fn every_problem_is_reported_at_once() {
         complaint("default = \"x\"\n[[rule]]\nlock = \"y\"\n", &["\"x\"", "\"y\"", "matches no lock"]);
     }
 

@@ -31,9 +31,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runtimes_are_told_from_other_libraries() {
-        let told = ["libtsan.so.2", "libasan.so.8", "libclang_rt.asan-x86_64.so"];
-        assert!(told.iter().all(|name| is_runtime(OsStr::new(name))));
+    fn runtimes_are_distinguished_from_other_libraries() {
+        let shown = ["libtsan.so.2", "libasan.so.8", "libclang_rt.asan-x86_64.so"];
+        assert!(shown.iter().all(|name| is_runtime(OsStr::new(name))));
         assert!(!["libubsan.so.1", "libc.so.6", "mylibasan.so"].iter().any(|name| is_runtime(OsStr::new(name))));
         let own = std::env::current_exe().unwrap();
         assert!(needed(&own).unwrap().iter().any(|name| name == "libc.so.6"));

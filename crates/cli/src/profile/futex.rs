@@ -25,8 +25,9 @@ pub(super) fn only_way(path: &Path) -> Option<String> {
     }
     let error = program::check_interposable(path).err()?;
     let cause = error.root_cause().to_string();
-    let told = ["it is statically linked", "it is built for musl"].into_iter().find(|told| cause.starts_with(told))?;
-    Some(told.to_owned())
+    let reported =
+        ["it is statically linked", "it is built for musl"].into_iter().find(|reported| cause.starts_with(reported))?;
+    Some(reported.to_owned())
 }
 
 /// Returns whether Go's linker made it.

@@ -207,7 +207,7 @@ fn hint(pid: u32) -> String {
 fn report(profile: &Profile) -> String {
     let advised = advice::advise(profile);
     let (advice, next) = (advice::text(&advised, profile), next::text(profile, &advised));
-    let scaling = profile.scaling.as_ref().map(|scaling| format!("\n{}", what_if::told(profile, scaling)));
+    let scaling = profile.scaling.as_ref().map(|scaling| format!("\n{}", what_if::reported(profile, scaling)));
     format!("{}\nADVICE\n{advice}{}\n{next}", text::report(profile), scaling.unwrap_or_default())
 }
 

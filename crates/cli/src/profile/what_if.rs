@@ -178,7 +178,7 @@ impl Recorded {
 }
 
 /// Formats the forecast for a terminal.
-pub(super) fn told(profile: &Profile, scaling: &Scaling) -> String {
+pub(super) fn reported(profile: &Profile, scaling: &Scaling) -> String {
     let points = |design: &Design| design.points.last().map_or(0, |point| point.cpus);
     let mut text = format!("WHAT IF THERE WERE {} CPUS\n", scaling.designs.first().map_or(0, points));
     let machine = &scaling.machine;
@@ -295,7 +295,7 @@ mod tests {
         let mut profile = profile();
         profile.locks[0].name = format!("hot{}\u{1b}[2J", "::inner".repeat(12));
         let mut scaling = ask(16, None).unwrap().unwrap().forecast(&profile).unwrap();
-        let text = told(&profile, &scaling);
+        let text = reported(&profile, &scaling);
         assert!(text.contains("No verdict: the model is off") && !text.contains("bottleneck"), "{text}");
         scaling.check.recorded_per_s = scaling.check.model_per_s;
         assert!(table(&profile, &scaling).to_string().lines().all(|line| line.chars().count() <= COLUMNS));
@@ -304,7 +304,7 @@ mod tests {
         let [sleeping, _] = &scaling.designs[..] else { panic!("two designs") };
         assert_eq!(sleeping.points.iter().map(|point| point.cpus).collect::<Vec<_>>(), [2, 4, 8, 16]);
         assert!(sleeping.points.iter().all(|point| point.acquisitions_per_s > 0.0 && point.waiting <= 1.0));
-        let text = told(&profile, &scaling);
+        let text = reported(&profile, &scaling);
         assert!(text.contains("`hot` is the first bottleneck"), "{text}");
         assert!(text.contains("with 4 threads on 2 CPUs it gives"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -322,9 +322,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_answered_is_said_before_the_run() {
-        let told = |cpus, machine| format!("{:#}", ask(cpus, machine).err().expect("a refusal"));
-        assert!(told(4, Some("pdp-11")).contains("--what-if-machine pdp-11"));
-        let large = told(4096, None);
+        let reported = |cpus, machine| format!("{:#}", ask(cpus, machine).err().expect("a refusal"));
+        assert!(reported(4, Some("pdp-11")).contains("--what-if-machine pdp-11"));
+        let large = reported(4096, None);
         assert!(large.contains("--what-if-cpus 4096") && large.contains("1024 CPUs"), "{large}");
         assert!(WhatIf { cpus: None, machine: None }.ask().unwrap().is_none());
     }

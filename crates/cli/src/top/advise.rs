@@ -19,9 +19,9 @@ const MATTERS: f64 = 0.05;
 /// The minimum number of waits for a proposal.
 const FEW: u64 = 100;
 /// The length of waits that find their owner in one section for longer than a spinner waits for it.
-const IN_VAIN_NS: u64 = 16 * Policy::DEFAULT.still_ns;
+const FAILED_NS: u64 = 16 * Policy::DEFAULT.still_ns;
 /// The time after which an overtaken waiter gets the lock next.
-const FAIR_NS: u64 = Policy::DEFAULT.claim_after_ns;
+const FAIR_NS: u64 = Policy::DEFAULT.handoff_after_ns;
 
 /// The rules of a profile that need data missing in a live view.
 const NOT_JUDGED: &[(&str, &str)] = &[
@@ -103,7 +103,7 @@ fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
     let (Some(median), Some(p99)) = (now.quantile(0.5), now.quantile(0.99)) else { return Vec::new() };
     let (slept, handed) = (now.sleeps as f64 / waits, now.handoffs as f64 / waits);
     let mut found = Vec::new();
-    if slept > 0.5 && median >= IN_VAIN_NS {
+    if slept > 0.5 && median >= FAILED_NS {
         let why = format!("half of its waits last {} or more: spins before the sleeps are wasted", time(median as f64));
         found.push(Proposal { why, setting: Setting::Spin, ns: 0 });
     }
@@ -159,13 +159,13 @@ mod tests {
     #[test]
     fn each_comes_with_its_trial_and_what_is_not_judged_is_said() {
         let (view, mut names, row) = hot(&[(20, 1_000)], 900, 0);
-        let told = text(&view, &mut names, &[row]);
-        assert!(told.contains("\n  turnwise tune 4000001 --trial 0x100=spin=off --metric-cmd CMD\n"), "{told}");
+        let reported = text(&view, &mut names, &[row]);
+        assert!(reported.contains("\n  turnwise tune 4000001 --trial 0x100=spin=off --metric-cmd CMD\n"), "{reported}");
         assert!(
-            told.contains("% of all waiting, mostly in ") && told.contains("`turnwise profile -- CMD` does"),
-            "{told}"
+            reported.contains("% of all waiting, mostly in ") && reported.contains("`turnwise profile -- CMD` does"),
+            "{reported}"
         );
-        assert!(told.contains("hold") && !told.contains("No setting"), "{told}");
+        assert!(reported.contains("hold") && !reported.contains("No setting"), "{reported}");
         assert!(text(&view, &mut names, &[]).contains("No setting suggests itself"));
     }
 }

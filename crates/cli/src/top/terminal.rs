@@ -35,7 +35,7 @@ fn end_with_the_terminal() -> Result<()> {
         let stdout = std::io::stdout();
         // A hang-up is reported unrequested, and no other event is.
         let mut terminal = [PollFd::new(&stdout, PollFlags::empty())];
-        while !poll(&mut terminal, None).is_ok_and(|told| told > 0) {}
+        while !poll(&mut terminal, None).is_ok_and(|reported| reported > 0) {}
         std::process::exit(HUNG_UP);
     };
     std::thread::Builder::new().spawn(watch).context("no thread to watch the terminal with")?;

@@ -138,8 +138,9 @@ fn undo(channel: &Channel, name: &str) -> Result<ExitCode> {
     if taken == 0 && !name.is_empty() {
         let rules = channel.rules()?;
         let known: Vec<&str> = rules.iter().map(|rule| rule.label.as_str()).collect();
-        let told = if known.is_empty() { "nothing is set".to_owned() } else { format!("set is {}", known.join(", ")) };
-        bail!("nothing is set for `{name}` in process {}: {told}", channel.pid());
+        let reported =
+            if known.is_empty() { "nothing is set".to_owned() } else { format!("set is {}", known.join(", ")) };
+        bail!("nothing is set for `{name}` in process {}: {reported}", channel.pid());
     }
     list(channel)
 }
@@ -186,8 +187,8 @@ mod tests {
         let mut now = vec![rule("*", Target::All, "spin=off,fair-after=1us")];
         add(&mut now, rule("all", Target::All, "spin=5us"));
         add(&mut now, rule("cache", Target::Locks((64, 65)), "spin=off"));
-        let told: Vec<String> = now.iter().map(line).collect();
-        assert_eq!(told, ["all: spin=5us,fair-after=1us (all waits)\n", "cache: spin=off (the lock at 0x40)\n"]);
+        let reported: Vec<String> = now.iter().map(line).collect();
+        assert_eq!(reported, ["all: spin=5us,fair-after=1us (all waits)\n", "cache: spin=off (the lock at 0x40)\n"]);
         assert!(is_address(&now[1].target, "0x40") && !is_address(&now[1].target, "0x4"));
     }
 }

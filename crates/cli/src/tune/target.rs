@@ -20,7 +20,7 @@ pub(crate) struct Program<'a> {
 }
 
 /// The number of locks that a message names.
-const TOLD: usize = 12;
+const SHOWN: usize = 12;
 
 impl<'a> Program<'a> {
     /// Looks at a program.
@@ -104,13 +104,13 @@ impl<'a> Program<'a> {
         }
         let mut seen = std::collections::HashSet::new();
         known.retain(|name| seen.insert(name.clone()));
-        known.truncate(TOLD);
+        known.truncate(SHOWN);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let told = match known.is_empty() {
+        let reported = match known.is_empty() {
             true => "no thread has waited for a lock yet".to_owned(),
             false => suggestion(name, &known),
         };
-        format!("process {pid} has no lock called `{name}`: {told}; `turnwise top {pid}` has all, * is all of them")
+        format!("process {pid} has no lock called `{name}`: {reported}; `turnwise top {pid}` has all, * is all of them")
     }
 
     /// Fails if settings have no effect on locks of these kinds.

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_was_ended_in_a_deadlock_still_tells() {
+    fn a_program_that_was_ended_in_a_deadlock_still_reports() {
         let mut last = look(BEGIN, circle(BEGIN));
         last.alive = false;
         let (text, is_stuck) = report(&last, &last);

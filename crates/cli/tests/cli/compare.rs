@@ -62,7 +62,7 @@ fn wall_time_decides_without_a_metric() {
 }
 
 #[test]
-fn several_matches_are_combined_as_told() {
+fn several_matches_are_combined_as_requested() {
     let value = |how: &[&str]| {
         let options = [&["--metric", "t: (?<t>[0-9]+)", "--json", "-"], how].concat();
         let report = json(&of_script(&options, "echo t: 1; echo t: 3 >&2"));
@@ -319,7 +319,7 @@ fn notes(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_program_that_uses_no_lock_is_told_from_one_that_waits_for_none() {
+fn a_program_that_uses_no_lock_is_distinguished_from_one_that_waits_for_none() {
     const UNUSED: &str = "used no pthread lock under adaptive, queued, so";
     const FREE: &str = "no thread had to wait for one of our locks under adaptive, queued:";
     let locks = ["--lock", "libc,adaptive,queued"];
@@ -357,7 +357,7 @@ fn contention_in_one_of_the_runs_is_enough() {
 }
 
 #[test]
-fn exit_statuses_that_differ_are_told() {
+fn exit_statuses_that_differ_are_reported() {
     let differs = "[ -z \"$TURNWISE_LOCK\" ] || exit 134";
     let text = expect(0, &of_script(&["--any-status"], differs)).0;
     assert!(text.contains("Note: exit statuses differ"), "{text}");
@@ -401,11 +401,11 @@ fn an_arm_is_held_to_one_cpu() {
 }
 
 #[test]
-fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
+fn what_is_wrong_with_an_arm_is_reported_before_anything_runs() {
     let directory = scratch();
     let trace = directory.path().join("trace");
     let script = format!("echo x >>{}", shown(&trace));
-    for (arms, told) in [
+    for (arms, reported) in [
         (&["taskset -c 0"][..], "'taskset -c 0' for '--arm <NAME: [--lock POLICY] [COMMAND ...]>': there is no colon"),
         (&[": true"], "the name is empty"),
         (&["a: 'b"], "a quote is not closed"),
@@ -416,7 +416,7 @@ fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
         (&["a: ''"], "--arm 'a': the command's name is empty"),
     ] {
         let options: Vec<&str> = arms.iter().flat_map(|arm| ["--arm", arm]).collect();
-        expect_complaint(2, &of_script(&options, &script), &[told]);
+        expect_complaint(2, &of_script(&options, &script), &[reported]);
     }
     expect_complaint(2, &["compare", "--advise", "--arm", "a: env", "true"], &["--advise compares only libc with"]);
     assert!(!trace.exists(), "the program was run");

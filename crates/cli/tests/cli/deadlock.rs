@@ -17,7 +17,7 @@ fn build(directory: &Path) -> PathBuf {
 
 /// Checks that a report's first line, and its first finding, are the deadlock.
 #[track_caller]
-fn is_told(report: &str, summary: &str) {
+fn is_reported(report: &str, summary: &str) {
     let first = report.lines().next().unwrap_or_default();
     assert!(first.starts_with(&format!("DEADLOCK: {summary}")), "{report}");
     let advice = report.split("\nADVICE\n").nth(1).expect("there is advice");
@@ -39,7 +39,7 @@ fn a_deadlock_comes_first_in_text_page_and_json() {
         let (json, page) = (directory.path().join("p.json"), directory.path().join("p.html"));
         let mut command = turnwise(&["profile", "--json", shown(&json), "--html", shown(&page), "--"]);
         let (report, _) = expect_of(130, command.args([shown(&program), mode]));
-        is_told(report.strip_prefix("stuck\n").expect("it got stuck"), summary);
+        is_reported(report.strip_prefix("stuck\n").expect("it got stuck"), summary);
         let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
         assert!(json["headlines"][0].as_str().unwrap().starts_with("DEADLOCK: "), "{mode}: {}", json["headlines"]);
         let finding = &json["advice"]["findings"][0];
@@ -79,7 +79,7 @@ fn of_a_running_process_too() {
                 continue;
             }
             let summary = if mode == "own" { "a thread waits for a lock" } else { "2 threads wait for each other" };
-            is_told(&report, summary);
+            is_reported(&report, summary);
         }
     }
 }

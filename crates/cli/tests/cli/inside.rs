@@ -200,8 +200,8 @@ fn waits_alone_are_recorded_from_the_programs_start() {
         (&["--what-if-cpus", "4", "--", "true"], "--waits"),
         (&["--pid", "1"], "cannot be used with"),
     ] {
-        let (_, told) = waits(2, arguments);
-        assert!(told.contains(part), "{told}");
+        let (_, reported) = waits(2, arguments);
+        assert!(reported.contains(part), "{reported}");
     }
 }
 

@@ -24,7 +24,7 @@ fn call(folder: &Path, plugins: &[&str]) -> Vec<String> {
 }
 
 /// Returns for each lock that threads waited for its name, and the functions that waited, with their files.
-fn told(profile: &Profile) -> Vec<(String, Vec<String>)> {
+fn reported(profile: &Profile) -> Vec<(String, Vec<String>)> {
     let waits =
         |id: usize| profile.sites.iter().filter(move |site| site.lock as usize == id && site.usage.contended > 0);
     let function = |frame: &u32| {
@@ -48,7 +48,7 @@ fn expected(plugins: &[&str]) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn waits_of_a_plug_in_are_not_told_of_one_that_lay_there_before() {
+fn waits_of_a_plug_in_are_not_attributed_to_one_that_lay_there_before() {
     let folder = scratch();
     let json = folder.path().join("json");
     for plugins in [&NAMES[..], &["alpha", "beta", "alpha"], &["alpha", "alpha", "beta"]] {
@@ -62,7 +62,7 @@ fn waits_of_a_plug_in_are_not_told_of_one_that_lay_there_before() {
             }
             assert_eq!(ended.status.code(), Some(0), "{mode:?} {ended:?}");
             let profile: Profile = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-            let mut found = told(&profile);
+            let mut found = reported(&profile);
             if mode == ["--futex"] {
                 // The condition of a thread's end is also a futex.
                 found.retain(|(name, _)| name.ends_with("_lock"));
@@ -97,7 +97,8 @@ fn the_live_view_tells_plug_ins_apart_while_the_program_runs_and_after_its_end()
         all
     };
     let are_right = |all: &[String], names: &[&str]| {
-        let right = |(told, name): (&String, &&str)| told.starts_with(&format!("{name}_lock {name}_work (plugin.c:"));
+        let right =
+            |(reported, name): (&String, &&str)| reported.starts_with(&format!("{name}_lock {name}_work (plugin.c:"));
         all.len() == names.len() && all.iter().zip(names).all(right)
     };
     let running = top();

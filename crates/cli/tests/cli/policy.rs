@@ -200,7 +200,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn a_stripped_program_is_told_from_a_wrong_name() {
+fn a_stripped_program_is_distinguished_from_a_wrong_name() {
     let bench = Bench::new("locks.c", &["-O2", "-s"]);
     let (_, stderr) = bench.run(&rule("symbol = \"hot\"", "queued"));
     assert!(stderr.contains("no variable `hot`") && stderr.contains("locks") && stderr.contains("build"), "{stderr}");
@@ -271,12 +271,12 @@ fn the_table_is_private_and_a_second_run_replaces_it() {
     use std::os::unix::fs::MetadataExt;
     let bench = Bench::new("locks.c", OPTIMISED);
     let policy = bench.policy(&rule("symbol = \"hot\"", "queued"));
-    const TOLD: &str = "echo \"$TURNWISE_POLICY_TABLE|$TURNWISE_LOCK\"";
-    let (stdout, _) = expect(0, &["run", "--policy", &policy, "--", "sh", "-c", TOLD]);
+    const SHOWN: &str = "echo \"$TURNWISE_POLICY_TABLE|$TURNWISE_LOCK\"";
+    let (stdout, _) = expect(0, &["run", "--policy", &policy, "--", "sh", "-c", SHOWN]);
     let table = stdout.trim().strip_suffix('|').expect("no plain policy beside a table");
     let found = std::fs::metadata(table).unwrap();
     assert_eq!(found.mode() & 0o077, 0);
-    let inner = format!("exec {} run --lock ticket -- sh -c '{TOLD}'", env!("CARGO_BIN_EXE_turnwise"));
+    let inner = format!("exec {} run --lock ticket -- sh -c '{SHOWN}'", env!("CARGO_BIN_EXE_turnwise"));
     let (stdout, _) = expect(0, &["run", "--policy", &policy, "--", "sh", "-c", &inner]);
     assert_eq!(stdout, "|ticket\n");
 }

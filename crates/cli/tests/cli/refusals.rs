@@ -175,7 +175,10 @@ fn a_complaint_is_no_command_to_a_terminal() {
         &["tune", hostile],
         &[hostile],
     ] {
-        let (_, told) = expect(2, command);
-        assert!(!told.contains(['\u{1b}', '\u{202e}']) && !told.contains("\nsuch"), "{command:?}: {told:?}");
+        let (_, reported) = expect(2, command);
+        assert!(
+            !reported.contains(['\u{1b}', '\u{202e}']) && !reported.contains("\nsuch"),
+            "{command:?}: {reported:?}"
+        );
     }
 }

@@ -133,7 +133,7 @@ fn every_policy_reaches_the_program() {
 }
 
 #[test]
-fn an_old_name_of_a_policy_works_and_is_told() {
+fn an_old_name_of_a_policy_works_and_is_reported() {
     let (stdout, stderr) = expect(0, &["run", "--lock", "mcs", "--", "sh", "-c", PRELOADED]);
     assert!(stdout.trim().ends_with(" queued"), "{stdout}");
     let (what, why) = stderr.split_once("; ").unwrap();
@@ -160,7 +160,7 @@ fn sanitized(directory: &std::path::Path, sanitizer: &str, (compiler, source): (
 }
 
 #[test]
-fn programs_with_a_sanitizer_run_and_are_told_of_their_own_races_only() {
+fn programs_with_a_sanitizer_run_and_get_reports_of_their_own_races_only() {
     let directory = scratch();
     for (sanitizer, finds_races) in [("address", false), ("thread", true)] {
         for source in SANITIZED {

@@ -174,28 +174,28 @@ fn metrics_are_served_and_written() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_told() {
+fn what_cannot_be_shown_is_reported() {
     let folder = scratch();
-    let told = |arguments: &[&str]| {
+    let reported = |arguments: &[&str]| {
         let mut command = turnwise(&[&["top"], arguments].concat());
         expect_of(2, command.env("XDG_RUNTIME_DIR", folder.path())).1
     };
-    assert!(told(&[]).contains("standard output is not a terminal; --once"));
-    assert!(told(&["--once", "no-such-program"]).contains("no program called `no-such-program` has a live view"));
-    assert!(told(&["--once", &std::process::id().to_string()]).contains("turnwise run"));
+    assert!(reported(&[]).contains("standard output is not a terminal; --once"));
+    assert!(reported(&["--once", "no-such-program"]).contains("no program called `no-such-program` has a live view"));
+    assert!(reported(&["--once", &std::process::id().to_string()]).contains("turnwise run"));
     let views = folder.path().join("turnwise");
     std::fs::DirBuilder::new().mode(0o700).create(&views).unwrap();
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let start = stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap();
     std::fs::write(views.join(format!("{}-{start}.live", std::process::id())), [b'x'; 5000]).unwrap();
-    let of_damaged = told(&["--once", "no-such-program"]);
+    let of_damaged = reported(&["--once", "no-such-program"]);
     assert!(
         of_damaged.contains("1 cannot be read, the first: ") && of_damaged.contains(&format!("-{start}.live")),
         "{of_damaged}"
     );
-    assert!(told(&["--once", "--interval", "0.01"]).contains("0.1 or more"));
-    assert!(told(&["--once", "--openmetrics", "9464", "--json"]).contains("cannot be used with"));
-    assert!(told(&["--sort", "colour"]).contains("possible values: wait"));
+    assert!(reported(&["--once", "--interval", "0.01"]).contains("0.1 or more"));
+    assert!(reported(&["--once", "--openmetrics", "9464", "--json"]).contains("cannot be used with"));
+    assert!(reported(&["--sort", "colour"]).contains("possible values: wait"));
 }
 
 /// Two threads that take two mutexes in opposite order, as soon as each has one, and a third behind them. Before that
@@ -284,7 +284,7 @@ fn a_deadlock_is_named_with_both_stacks() {
 }
 
 #[test]
-fn where_all_threads_wait_it_is_a_deadlock_whoever_has_the_locks() {
+fn where_all_threads_wait_it_is_a_deadlock_whichever_has_the_locks() {
     let directory = scratch();
     let program = compiled(directory.path(), "deadlock", DEADLOCK);
     let report = why_stuck(&Running::start(&[shown(&program)]));

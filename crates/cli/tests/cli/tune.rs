@@ -60,8 +60,8 @@ impl Server {
 
     #[track_caller]
     fn complaint(&self, arguments: &[&str], parts: &[&str]) {
-        let (_, told) = self.tune(2, arguments);
-        assert!(parts.iter().all(|part| told.contains(part)), "{parts:?} in {told}");
+        let (_, reported) = self.tune(2, arguments);
+        assert!(parts.iter().all(|part| reported.contains(part)), "{parts:?} in {reported}");
     }
 
     /// Returns the hand-offs for each wait, over nearly half a second in which the machine let the threads run.
@@ -86,8 +86,8 @@ impl Server {
 fn what_is_set_is_shown_until_it_is_taken_back() {
     let _alone = alone();
     let server = Server::start("adaptive");
-    let (told, _) = server.tune(0, &["--lock", "cache=spin=off"]);
-    assert!(told.starts_with("cache: spin=off (the lock at 0x"), "{told}");
+    let (reported, _) = server.tune(0, &["--lock", "cache=spin=off"]);
+    assert!(reported.starts_with("cache: spin=off (the lock at 0x"), "{reported}");
     let look = server.running.json(&[]);
     assert_eq!(look["locks"][0]["settings"], "spin=off", "{look}");
     assert_eq!(look["processes"][0]["settings"][0]["name"], "cache", "{look}");
@@ -95,8 +95,8 @@ fn what_is_set_is_shown_until_it_is_taken_back() {
     assert!(table.contains("* cache") && table.contains("cache: spin=off"), "{table}");
     let (advice, _) = expect_of(0, &mut server.running.turnwise(&["top", "--advise", "--interval", "2"]));
     assert!(advice.contains("Not judged here") && advice.contains("short-holds"), "{advice}");
-    let (told, _) = server.tune(0, &["--undo"]);
-    assert!(told.starts_with("Nothing is set"), "{told}");
+    let (reported, _) = server.tune(0, &["--undo"]);
+    assert!(reported.starts_with("Nothing is set"), "{reported}");
     let look = server.running.json(&[]);
     assert!(look["locks"][0]["settings"].is_null(), "{look}");
 }
@@ -129,8 +129,8 @@ fn who_is_overtaken_gets_the_next_turn_as_soon_as_is_set() {
     });
     let won = won.count();
     assert!(won >= 7, "more hand-offs in {won} of 8 rounds");
-    let (told, _) = server.tune(0, &["--lock", "run=fair-after=0"]);
-    assert!(told.starts_with("run: spin=off,fair-after=0 (waits at the call before 0x"), "{told}");
+    let (reported, _) = server.tune(0, &["--lock", "run=fair-after=0"]);
+    assert!(reported.starts_with("run: spin=off,fair-after=0 (waits at the call before 0x"), "{reported}");
 }
 
 #[test]
@@ -141,8 +141,11 @@ fn settings_come_from_a_policy_file_too() {
     let text = "[[rule]]\nsymbol = \"cac*\"\nspin = \"off\"\n\n[[rule]]\nfunction = \"make\"\nfair-after = \"0\"\n\n\
                 [[rule]]\nprogram = \"other\"\nspin = \"1us\"\n\n[[rule]]\nsymbol = \"log\"\nspin = \"1us\"\n";
     std::fs::write(&file, text).unwrap();
-    let (told, warned) = server.tune(0, &["--from", shown(&file)]);
-    assert!(told.starts_with("symbol cac*: spin=off (the lock at 0x") && told.lines().count() == 1, "{told}");
+    let (reported, warned) = server.tune(0, &["--from", shown(&file)]);
+    assert!(
+        reported.starts_with("symbol cac*: spin=off (the lock at 0x") && reported.lines().count() == 1,
+        "{reported}"
+    );
     for part in [":5 (function make): not applied: ", ":9 (program other): not applied: ", ":13 (symbol log): not app"]
     {
         assert!(warned.contains(part), "{part} in {warned}");
@@ -153,7 +156,7 @@ fn settings_come_from_a_policy_file_too() {
     let nothing = ["not applied", "none of its settings applies to process", "nothing is changed"];
     server.complaint(&["--from", shown(&file)], &nothing);
     let (kept, _) = server.tune(0, &[]);
-    assert_eq!(kept, told, "what was set before is still in force");
+    assert_eq!(kept, reported, "what was set before is still in force");
 }
 
 #[test]
@@ -178,8 +181,8 @@ fn a_policy_files_settings_are_in_force_from_the_start() {
         let during = server.handoffs();
         server.tune(0, &["--lock", "cache=fair-after=1s"]);
         let overridden = server.handoffs();
-        let (told, _) = server.tune(0, &["--undo"]);
-        assert_eq!(told, by_file);
+        let (reported, _) = server.tune(0, &["--undo"]);
+        assert_eq!(reported, by_file);
         during > overridden
     });
     let won = won.count();
@@ -187,7 +190,7 @@ fn a_policy_files_settings_are_in_force_from_the_start() {
 }
 
 #[test]
-fn what_cannot_be_set_is_told() {
+fn what_cannot_be_set_is_reported() {
     let _alone = alone();
     let server = Server::start("adaptive");
     server.complaint(&["--lock", "cahce=spin=off"], &["no lock called `cahce`", "did you mean `cache`?", "* is all"]);
@@ -196,8 +199,8 @@ fn what_cannot_be_set_is_told() {
     server.complaint(&["--lock", "cache=spin=1h"], &["with its unit"]);
     server.complaint(&["--undo=cache"], &["nothing is set for `cache`"]);
     let own = std::process::id().to_string();
-    let (_, told) = expect_of(2, &mut server.running.turnwise(&["tune", &own]));
-    assert!(told.contains("has no live view") && told.contains("turnwise run"), "{told}");
+    let (_, reported) = expect_of(2, &mut server.running.turnwise(&["tune", &own]));
+    assert!(reported.contains("has no live view") && reported.contains("turnwise run"), "{reported}");
     assert!(server.settings().starts_with("Nothing is set"));
     let other = Server::start("queued");
     other.complaint(&["--lock", "cache=spin=off"], &["go by `queued`", "--lock adaptive"]);
@@ -217,25 +220,29 @@ fn a_trial_proves_what_matters_and_refutes_what_does_not() {
     let twice =
         format!("{noise}; {program} tune {pid} | grep -q spin=off && v=$((2 * v)); echo requests: $v per second");
     let trial = ["--trial", "cache=spin=off", "--rounds", "6", "--for", "0.01", "--metric-cmd", &twice];
-    let (told, _) = server.tune(0, &trial);
-    assert!(told.contains("in 6 rounds") && told.contains("95% CI") && told.contains(": better"), "{told}");
-    let (told, _) = server.tune(0, &[&trial[..], &["--lower-is-better"]].concat());
-    assert!(told.contains(": worse"), "{told}");
+    let (reported, _) = server.tune(0, &trial);
+    assert!(
+        reported.contains("in 6 rounds") && reported.contains("95% CI") && reported.contains(": better"),
+        "{reported}"
+    );
+    let (reported, _) = server.tune(0, &[&trial[..], &["--lower-is-better"]].concat());
+    assert!(reported.contains(": worse"), "{reported}");
     a_trial_as_json(&server, &trial);
     let null = format!("{noise}; echo $v");
     let trial = ["--trial", "cache=fair-after=4ms", "--rounds", "8", "--for", "0.01", "--metric-cmd", &null];
-    let (told, _) = server.tune(0, &trial);
-    assert!(told.contains("No difference beyond 5%"), "{told}");
+    let (reported, _) = server.tune(0, &trial);
+    assert!(reported.contains("No difference beyond 5%"), "{reported}");
     let by_view = ["--trial", "*=spin=off", "--rounds", "2", "--for", "1"];
-    let (told, _) = server.tune(0, &by_view);
-    assert!(told.contains("waiting threads, in 2 rounds"), "{told}");
-    assert!(told.contains("6 are needed (--rounds)"), "{told}");
+    let (reported, _) = server.tune(0, &by_view);
+    assert!(reported.contains("waiting threads, in 2 rounds"), "{reported}");
+    assert!(reported.contains("6 are needed (--rounds)"), "{reported}");
     assert!(server.settings().starts_with("cache: yield-after=50us (") && server.settings().lines().count() == 1);
 }
 
 fn a_trial_as_json(server: &Server, trial: &[&str]) {
-    let (told, _) = server.tune(0, &[trial, &["--json", "-"]].concat());
-    let report: serde_json::Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"));
+    let (reported, _) = server.tune(0, &[trial, &["--json", "-"]].concat());
+    let report: serde_json::Value =
+        serde_json::from_str(&reported).unwrap_or_else(|error| panic!("{error}: {reported}"));
     assert_eq!(report["process"]["pid"].as_u64(), server.running.pid().parse().ok());
     assert_eq!(report["trial"]["settings"], "spin=off");
     assert_eq!(report["settings"]["policies"], serde_json::json!(["the old setting", "cache=spin=off"]));
@@ -244,14 +251,17 @@ fn a_trial_as_json(server: &Server, trial: &[&str]) {
     assert!(ratio["low"].as_f64().is_some_and(|low| low > 1.5) && ratio["high"].as_f64() < Some(2.5), "{ratio}");
     assert_eq!((&report["verdicts"][0]["finding"], &report["interrupted"]), (&"better".into(), &false.into()));
     let file = server.folder.path().join("trial.json");
-    let (told, _) = server.tune(0, &[trial, &["--json", shown(&file)]].concat());
-    assert!(told.contains(": better"), "{told}");
+    let (reported, _) = server.tune(0, &[trial, &["--json", shown(&file)]].concat());
+    assert!(reported.contains(": better"), "{reported}");
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    assert!(report["verdicts"][0]["sentence"].as_str().is_some_and(|sentence| told.contains(sentence)), "{told}");
+    assert!(
+        report["verdicts"][0]["sentence"].as_str().is_some_and(|sentence| reported.contains(sentence)),
+        "{reported}"
+    );
     server.complaint(&["--json", "-"], &["--trial"]);
     let nowhere = server.folder.path().join("none/trial.json");
-    let told = format!("cannot write --json={}", nowhere.display());
-    server.complaint(&[trial, &["--json", shown(&nowhere)]].concat(), &[&told]);
+    let reported = format!("cannot write --json={}", nowhere.display());
+    server.complaint(&[trial, &["--json", shown(&nowhere)]].concat(), &[&reported]);
 }
 
 #[test]

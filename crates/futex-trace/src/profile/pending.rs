@@ -19,8 +19,8 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     // Waits that the reader can act on come first.
     still.sort_by_key(|wait| (!circle.contains(&wait.tid), !process.owners.contains_key(&wait.tid), wait.tid));
     let list = |waits: &[&Pending]| {
-        let told: Vec<String> = waits.iter().take(SHOWN).map(|wait| told(process, &names, wait)).collect();
-        told.join("; ") + if waits.len() > SHOWN { "; …" } else { "" }
+        let reported: Vec<String> = waits.iter().take(SHOWN).map(|wait| reported(process, &names, wait)).collect();
+        reported.join("; ") + if waits.len() > SHOWN { "; …" } else { "" }
     };
     let mut remarks = Vec::new();
     if !still.is_empty() {
@@ -73,7 +73,7 @@ fn thread(process: &Process, tid: u32) -> String {
     }
 }
 
-fn told(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String {
+fn reported(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String {
     let thread = |tid: u32| thread(process, tid);
     let waiter = thread(wait.tid);
     if let Some(joined) = wait.joins {
@@ -104,9 +104,9 @@ mod tests {
     #[test]
     fn a_circle_is_named_and_comes_first() {
         let waits = [(1, Some(4), false), (2, None, false), (3, None, false), (4, None, false)];
-        let told = remarks(&process(&waits, &[(1, 4), (3, 4), (4, 3)]), &Profile::default());
+        let reported = remarks(&process(&waits, &[(1, 4), (3, 4), (4, 3)]), &Profile::default());
         assert_eq!(
-            told,
+            reported,
             ["4 threads still waited at the end, some for one another, as in a deadlock: worker 3 for a futex, held \
                  by worker 4; worker 4 for a futex, held by worker 3; worker 1 for worker 4 to end; worker 2 for a \
                  futex"]
@@ -127,16 +127,16 @@ mod tests {
     #[test]
     fn a_chain_is_no_circle_and_a_thread_that_waits_for_its_own_lock_is_one() {
         let waits = [(1, None, false), (2, None, false)];
-        let told = |owners: &[(u32, u32)]| remarks(&process(&waits, owners), &Profile::default());
-        assert!(!told(&[(1, 2), (2, 9)])[0].contains("deadlock"));
+        let reported = |owners: &[(u32, u32)]| remarks(&process(&waits, owners), &Profile::default());
+        assert!(!reported(&[(1, 2), (2, 9)])[0].contains("deadlock"));
         let own = "for locks that they held themselves, as in a deadlock: worker 2 for a futex, held by worker 2; \
                    worker 1 ";
-        assert!(told(&[(1, 2), (2, 2)])[0].contains(own));
+        assert!(reported(&[(1, 2), (2, 2)])[0].contains(own));
     }
 
     #[test]
     fn threads_that_ended_in_a_wait_did_not_wait_at_the_end() {
-        let told = remarks(&process(&[(1, None, true)], &[]), &Profile::default());
-        assert_eq!(told, ["1 thread ended in a wait, or with the process: worker 1 for a futex"]);
+        let reported = remarks(&process(&[(1, None, true)], &[]), &Profile::default());
+        assert_eq!(reported, ["1 thread ended in a wait, or with the process: worker 1 for a futex"]);
     }
 }

@@ -77,7 +77,7 @@ impl<'a> Places<'a> {
         let site = frames[own..].to_vec();
         let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
         let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
-        let site = self.symbols.told_apart(site, *address);
+        let site = self.symbols.distinguished(site, *address);
         StackNames { site, stack: self.stacks.insert_full(whole).0 as u32 }
     }
 

@@ -98,7 +98,7 @@ pub fn start() -> Result<(), NotStarted> {
         let in_sandbox = asked.is_some_and(|value| value == "1");
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         site::start(wait as *const () as usize);
-        writer::tell_of_filters(may_be_filtered);
+        writer::set_filter_check(may_be_filtered);
         writer::start(runtime.as_deref(), in_sandbox, 1 + Policy::Adaptive as u32);
         watch(&WATCHER);
         Ok(())

@@ -24,14 +24,14 @@ impl Clock {
         }
         let (ticks, ns) = counter_and(monotonic_ns);
         let scale = header.ns_per_tick.load(Relaxed);
-        let told = scale as f64 / 4_294_967_296.0;
+        let shown = scale as f64 / 4_294_967_296.0;
         let measured =
             match (ns.checked_sub(header.base_ns.load(Relaxed)), ticks.checked_sub(header.base_ticks.load(Relaxed))) {
                 (Some(ns), Some(ticks @ 1..)) => ns as f64 / ticks as f64,
-                _ => told,
+                _ => shown,
             };
         // In a file from before the machine started, both clocks have another origin.
-        let ns_per_tick = if (0.5..2.0).contains(&(measured / told)) { measured } else { told };
+        let ns_per_tick = if (0.5..2.0).contains(&(measured / shown)) { measured } else { shown };
         Clock { ticks, ns, ns_per_tick, scale }
     }
 

@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn names_are_kept_and_threads_that_are_gone_have_none() {
         let process = std::process::id();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("first".to_owned());
         let thread = thread.spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_pid() as u32).unwrap();
+            sender.send(rustix::thread::gettid().as_raw_pid() as u32).unwrap();
             gone.recv().unwrap();
             rustix::thread::set_name(c"second").unwrap();
-            tell.send(0).unwrap();
+            sender.send(0).unwrap();
             gone.recv().unwrap();
         });
         let thread = thread.unwrap();
-        let tid = told.recv().unwrap();
+        let tid = receiver.recv().unwrap();
         let mut names = ThreadNames::default();
         let mut name = |now_ns| {
             names.look(Some(process), now_ns);
@@ -139,7 +139,7 @@ mod tests {
         };
         assert_eq!(name(1).as_deref(), Some("first"));
         go.send(()).unwrap();
-        told.recv().unwrap();
+        receiver.recv().unwrap();
         assert_eq!(name(2).as_deref(), Some("first"), "it is not read again at once");
         assert_eq!(name(2 + OLD_NS).as_deref(), Some("second"));
         go.send(()).unwrap();

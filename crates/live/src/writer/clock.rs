@@ -97,8 +97,8 @@ mod tests {
         let (ticks, ns) = counter_and(sys::monotonic_ns);
         std::thread::sleep(Duration::from_millis(20));
         let (ticks_later, ns_later) = counter_and(sys::monotonic_ns);
-        let told = (u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed))) >> 32;
+        let shown = (u128::from(ticks_later - ticks) * u128::from(SCALE.load(Relaxed))) >> 32;
         let is = u128::from(ns_later - ns);
-        assert!(told.abs_diff(is) < is / 50, "{told} ns for {is} ns");
+        assert!(shown.abs_diff(is) < is / 50, "{shown} ns for {is} ns");
     }
 }

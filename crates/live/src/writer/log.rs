@@ -328,29 +328,29 @@ mod tests {
     const PERIOD: u64 = 1_000;
 
     /// Returns whether a sum over records is about right: each stands for [`PERIOD`], so the deviation is known.
-    fn is_about(told: u64, all: u64) -> bool {
+    fn is_about(reported: u64, all: u64) -> bool {
         let deviation = (all as f64 / PERIOD as f64).sqrt() * PERIOD as f64;
-        (told.abs_diff(all) as f64) < 5.0 * deviation
+        (reported.abs_diff(all) as f64) < 5.0 * deviation
     }
 
     #[test]
     fn records_stand_for_all_waiting() {
         let mut lengths = fastrand::Rng::with_seed(7);
         for (shortest, longest) in [(1, 50), (10, 900), (500, 5_000), (1_000, 2_000)] {
-            let (mut random, mut all, mut told) = (0, 0, 0);
+            let (mut random, mut all, mut reported) = (0, 0, 0);
             for _ in 0..200_000 {
                 let length = lengths.u64(shortest..longest);
                 all += length;
                 if let Some(weight) = weight(&mut random, length, PERIOD, 12_345) {
-                    told += if weight == 0 { length } else { weight };
+                    reported += if weight == 0 { length } else { weight };
                 }
             }
-            assert!(is_about(told, all), "{shortest} to {longest}: {told} of {all}");
+            assert!(is_about(reported, all), "{shortest} to {longest}: {reported} of {all}");
         }
     }
 
     #[test]
-    fn sites_are_told_by_their_share_of_the_waiting() {
+    fn sites_are_identified_by_their_share_of_the_waiting() {
         // One wait of 90 ticks and ten of 1 alternate: the first is nine tenths of the waiting.
         const ROUNDS: u64 = 100_000;
         let (mut random, mut first, mut others) = (0, 0, 0);

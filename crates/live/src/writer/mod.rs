@@ -115,14 +115,14 @@ pub struct FileRule {
 }
 
 /// Makes views publish a policy file's rules, which `rules` returns by number. Must be called before [`start`].
-pub fn tell_rules(rules: fn(usize) -> Option<FileRule>) {
-    view::tell_rules(rules);
+pub fn set_rules(rules: fn(usize) -> Option<FileRule>) {
+    view::set_rules(rules);
 }
 
 /// Makes views call `announced` to learn of a possible filter of system calls: then they make none. Must be called
 /// before [`start`].
-pub fn tell_of_filters(announced: fn() -> bool) {
-    view::tell_of_filters(announced);
+pub fn set_filter_check(announced: fn() -> bool) {
+    view::set_filter_check(announced);
 }
 
 /// Turns the view on, at the start of the process. `runtime`: the folder for files that end with the session, if there

@@ -422,8 +422,8 @@ fn note_unsure(view: &View, start: u64, end: u64, generation: u32) {
     }
     first.fetch_min(start, Relaxed);
     last.fetch_max(end, Relaxed);
-    for (told, own) in view.header().unsure.iter().zip(&UNSURE) {
-        told.store(own.load(Relaxed), Relaxed);
+    for (shown, own) in view.header().unsure.iter().zip(&UNSURE) {
+        shown.store(own.load(Relaxed), Relaxed);
     }
 }
 

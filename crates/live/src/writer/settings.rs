@@ -13,15 +13,15 @@ pub(super) fn tell(view: &View, rule: impl Fn(usize) -> Option<FileRule>) {
     let found = (0..FILE_RULES).map_while(|number| Some((number, rule(number)?)));
     let set = found.filter(|(_, rule)| !rule.values.is_empty());
     for (place, (number, rule)) in set.enumerate() {
-        let Some(told) = view.file_rule(place) else { return };
+        let Some(shown) = view.file_rule(place) else { return };
         for (setting, ns) in rule.values.iter() {
-            told.set.fetch_or(1 << setting as u32, Relaxed);
-            told.ns[setting as usize].store(ns, Relaxed);
+            shown.set.fetch_or(1 << setting as u32, Relaxed);
+            shown.ns[setting as usize].store(ns, Relaxed);
         }
-        told.from.store(number as u64, Relaxed);
-        told.label.iter().zip(rule.label).for_each(|(byte, value)| byte.store(*value, Relaxed));
+        shown.from.store(number as u64, Relaxed);
+        shown.label.iter().zip(rule.label).for_each(|(byte, value)| byte.store(*value, Relaxed));
         // ORDERING live.file_rule: Release: a reader that sees the kind reads a whole rule by its next system call.
-        told.kind.store(kind::FILE, Release);
+        shown.kind.store(kind::FILE, Release);
     }
 }
 

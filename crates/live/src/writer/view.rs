@@ -75,12 +75,12 @@ pub(super) enum Missing {
 type FileRules = fn(usize) -> Option<FileRule>;
 
 /// Makes views publish these rules from now on.
-pub(super) fn tell_rules(rules: FileRules) {
+pub(super) fn set_rules(rules: FileRules) {
     FILE_RULES_OF.store(rules as *mut (), Relaxed);
 }
 
 /// Makes views call `announced` before all system calls.
-pub(super) fn tell_of_filters(announced: fn() -> bool) {
+pub(super) fn set_filter_check(announced: fn() -> bool) {
     FILTER_ANNOUNCED.store(announced as *mut (), Relaxed);
 }
 
@@ -117,7 +117,7 @@ pub(super) fn may_call_system() -> bool {
 /// Returns whether the locks know of a filter of system calls.
 fn is_filter_announced() -> bool {
     let announced = FILTER_ANNOUNCED.load(Relaxed);
-    // SAFETY: `tell_of_filters` stored a function of this type there, or null, which is `None`.
+    // SAFETY: `set_filter_check` stored a function of this type there, or null, which is `None`.
     unsafe { core::mem::transmute::<*mut (), Option<fn() -> bool>>(announced) }.is_some_and(|announced| announced())
 }
 
@@ -203,7 +203,7 @@ fn take_next(used: &AtomicU32, places: u32) -> Option<u32> {
 
 fn file_rules() -> Option<FileRules> {
     let rules = FILE_RULES_OF.load(Relaxed);
-    // SAFETY: `tell_rules` stored a function of this type there, or null, which is `None`.
+    // SAFETY: `set_rules` stored a function of this type there, or null, which is `None`.
     unsafe { core::mem::transmute::<*mut (), Option<FileRules>>(rules) }
 }
 

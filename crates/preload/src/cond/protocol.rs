@@ -9,10 +9,10 @@
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Deadline, Hint, IntWord, Lane, Platform, Word};
-use turnwise::wait::Lookout;
+use turnwise::wait::SpinThenSleep;
 
 const COUNT_ONE: u64 = 1 << 32;
-const LOOKING: u64 = 1 << 63;
+const POLLING: u64 = 1 << 63;
 const DESTROYER: u32 = 1;
 const INSIDE_ONE: u32 = 2;
 
@@ -21,22 +21,22 @@ fn sequence(word: u64) -> u32 {
 }
 
 fn count(word: u64) -> u64 {
-    (word & !LOOKING) >> 32
+    (word & !POLLING) >> 32
 }
 
-/// Returns the word after a notification, without `LOOKING`.
+/// Returns the word after a notification, without `POLLING`.
 fn next(word: u64, count: u64) -> u64 {
     count << 32 | u64::from(sequence(word).wrapping_add(1))
 }
 
 /// The words of a condition variable.
 pub(crate) struct Words<'a, P: Platform> {
-    /// The sequence, the count, and `LOOKING`.
+    /// The sequence, the count, and `POLLING`.
     pub(crate) word: &'a P::U64,
     /// Bit 0: a destroyer waits; bits 1..32: the number of threads that may yet touch the object.
     pub(crate) inside: &'a P::U32,
     /// What past polls have shown.
-    pub(crate) lookout: &'a Lookout<P>,
+    pub(crate) spin_then_sleep: &'a SpinThenSleep<P>,
 }
 
 /// The beginning of a wait.
@@ -44,8 +44,8 @@ pub(crate) struct Words<'a, P: Platform> {
 pub(crate) struct Arrival {
     /// The sequence that the waiter has seen.
     pub(crate) seen: u32,
-    /// Whether it polls before it sleeps: [`Words::look`].
-    pub(crate) looks: bool,
+    /// Whether it polls before it sleeps: [`Words::poll`].
+    pub(crate) polls: bool,
 }
 
 /// A notification for which a thread waited.
@@ -53,7 +53,7 @@ struct Notified {
     /// The word after it.
     word: u64,
     /// A polling waiter received it.
-    looked: bool,
+    polled: bool,
     /// Waiters sleep, or are about to.
     slept: bool,
 }
@@ -83,40 +83,40 @@ impl<P: Platform> Words<'_, P> {
     /// Begins a wait, before the mutex is released.
     pub(crate) fn arrive(&self) -> Arrival {
         self.inside.fetch_add(INSIDE_ONE, Relaxed);
-        match self.begin_to_look() {
-            Some(seen) => Arrival { seen, looks: true },
-            None => Arrival { seen: sequence(self.word.fetch_add(COUNT_ONE, Relaxed)), looks: false },
+        match self.begin_to_poll() {
+            Some(seen) => Arrival { seen, polls: true },
+            None => Arrival { seen: sequence(self.word.fetch_add(COUNT_ONE, Relaxed)), polls: false },
         }
     }
 
-    /// Sets `LOOKING` if no other thread waits and polling has paid; returns the sequence if it did.
-    fn begin_to_look(&self) -> Option<u32> {
+    /// Sets `POLLING` if no other thread waits and polling has paid; returns the sequence if it did.
+    fn begin_to_poll(&self) -> Option<u32> {
         if P::hint(Hint::Cpus) < 2 {
             return None; // the signalling thread needs that CPU
         }
         let word = self.word.load(Relaxed);
-        if count(word) > 0 || self.is_looked_at(word) {
+        if count(word) > 0 || self.is_polled(word) {
             return None;
         }
-        self.lookout.begin(self.word, word, word & !LOOKING, word | LOOKING).then_some(sequence(word))
+        self.spin_then_sleep.begin(self.word, word, word & !POLLING, word | POLLING).then_some(sequence(word))
     }
 
     /// Returns whether a thread of this process polls the sequence.
-    fn is_looked_at(&self, word: u64) -> bool {
-        word & LOOKING != 0 && self.lookout.is_of_this_process()
+    fn is_polled(&self, word: u64) -> bool {
+        word & POLLING != 0 && self.spin_then_sleep.is_of_this_process()
     }
 
     /// Polls for a notification for some microseconds, after an arrival that allows it; returns whether one came.
     /// Otherwise the caller is counted, and goes to sleep.
-    pub(crate) fn look(&self, seen: u32, deadline: Option<Deadline>) -> bool {
-        self.lookout.watch(self.word, |now| sequence(now) != seen, deadline) || self.stop_looking(seen)
+    pub(crate) fn poll(&self, seen: u32, deadline: Option<Deadline>) -> bool {
+        self.spin_then_sleep.watch(self.word, |now| sequence(now) != seen, deadline) || self.stop_polling(seen)
     }
 
-    /// Clears `LOOKING` and counts the caller, which set it; returns whether it was notified instead.
-    fn stop_looking(&self, seen: u32) -> bool {
+    /// Clears `POLLING` and counts the caller, which set it; returns whether it was notified instead.
+    fn stop_polling(&self, seen: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while sequence(word) == seen {
-            match self.word.compare_exchange(word, (word & !LOOKING) + COUNT_ONE, Relaxed, Relaxed) {
+            match self.word.compare_exchange(word, (word & !POLLING) + COUNT_ONE, Relaxed, Relaxed) {
                 Ok(_) => return false,
                 Err(found) => word = found,
             }
@@ -126,7 +126,7 @@ impl<P: Platform> Words<'_, P> {
 
     /// Ends a wait whose mutex could not be released. Notifications since its start may have been for another waiter.
     pub(crate) fn give_up(&self, arrival: Arrival, may_overtake: fn() -> bool) {
-        if arrival.looks && self.stop_looking(arrival.seen) {
+        if arrival.polls && self.stop_polling(arrival.seen) {
             self.signal();
         }
         self.leave(arrival.seen, Leave::ByItself, may_overtake);
@@ -196,8 +196,8 @@ impl<P: Platform> Words<'_, P> {
 
     #[inline(never)]
     fn signal_waiter(&self) {
-        let to_one = |count: u64, looked: bool| if looked { count } else { count.saturating_sub(1) };
-        let Some(Notified { word, looked: false, .. }) = self.advance(to_one) else { return };
+        let to_one = |count: u64, polled: bool| if polled { count } else { count.saturating_sub(1) };
+        let Some(Notified { word, polled: false, .. }) = self.advance(to_one) else { return };
         if self.wake(1) == 0 {
             // Unchanged: no thread arrived since (arrivals change the word), and none sleeps (invariant 1).
             let _ = self.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
@@ -211,20 +211,20 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Adds 1 to the sequence, clears `LOOKING`, and changes the count, by `change`, which receives it and whether a
+    /// Adds 1 to the sequence, clears `POLLING`, and changes the count, by `change`, which receives it and whether a
     /// thread polls; does nothing if no thread waits.
     fn advance(&self, change: impl Fn(u64, bool) -> u64) -> Option<Notified> {
         let mut old = self.word.load(Relaxed);
         loop {
-            let looked = self.is_looked_at(old);
+            let polled = self.is_polled(old);
             // A flag without its thread, from before a `fork`: it may have been set by the thread that forked.
-            let slept = count(old) > 0 || old & LOOKING != 0 && !looked;
-            if !looked && !slept {
+            let slept = count(old) > 0 || old & POLLING != 0 && !polled;
+            if !polled && !slept {
                 return None;
             }
-            let word = next(old, change(count(old), looked));
+            let word = next(old, change(count(old), polled));
             match self.word.compare_exchange(old, word, Relaxed, Relaxed) {
-                Ok(_) => return Some(Notified { word, looked, slept }),
+                Ok(_) => return Some(Notified { word, polled, slept }),
                 Err(found) => old = found,
             }
         }

@@ -136,11 +136,11 @@ unsafe fn begin_if(
         cond::give_up(cond, arrival);
         return unlocked;
     }
-    if arrival.looks {
+    if arrival.polls {
         // SAFETY: null, the caller's time, or the waiter's own.
         let deadline =
             unsafe { waiter.time.as_ref() }.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
-        if cond::look(cond, arrival.seen, deadline) {
+        if cond::poll(cond, arrival.seen, deadline) {
             return NOTIFIED;
         }
     }

@@ -6,14 +6,14 @@
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawLock;
-use turnwise::platform::{Patience, Platform, Word};
+use turnwise::platform::{Platform, Word, YieldThenSleep};
 
-/// Set in [`Lined::line`], alongside this process's generation, while a thread of this process rebuilds the lock.
+/// Set in [`QueueWord::line`], alongside this process's generation, while a thread of this process rebuilds the lock.
 pub(crate) const RENEWING: u32 = 1 << 31;
 
 /// A lock that consists of one word of the platform, and the process that its queue belongs to.
 #[repr(C, align(8))]
-pub(crate) struct Lined<P: Platform> {
+pub(crate) struct QueueWord<P: Platform> {
     pub(crate) spin: P::U32,
     /// The generation of processes ([`Platform::generation`]) that its waiters belong to, and [`RENEWING`].
     pub(crate) line: P::U32,
@@ -27,7 +27,7 @@ fn spin_lock<P: Platform, R: RawLock<Platform = P>>(word: &P::U32) -> &R {
     unsafe { &*core::ptr::from_ref(word).cast() }
 }
 
-impl<P: Platform> Lined<P> {
+impl<P: Platform> QueueWord<P> {
     /// Views the word as a spin lock, whichever process its queue belongs to.
     pub(crate) fn view<R: RawLock<Platform = P>>(&self) -> &R {
         spin_lock(&self.spin)
@@ -35,27 +35,27 @@ impl<P: Platform> Lined<P> {
 
     /// Views the word as a spin lock whose queue belongs to this process.
     #[inline]
-    pub(crate) fn with_line<R: RawLock<Platform = P>>(&self) -> &R {
-        if !self.has_own_line::<R>() {
-            self.await_own_line::<R>();
+    pub(crate) fn with_queue<R: RawLock<Platform = P>>(&self) -> &R {
+        if !self.has_own_queue::<R>() {
+            self.await_own_queue::<R>();
         }
         self.view()
     }
 
     /// Waits for the thread that rebuilds the lock.
     #[cold]
-    fn await_own_line<R: RawLock<Platform = P>>(&self) {
-        let mut patience = Patience::new();
-        while !self.has_own_line::<R>() {
-            patience.wait::<P>();
+    fn await_own_queue<R: RawLock<Platform = P>>(&self) {
+        let mut yielder = YieldThenSleep::new();
+        while !self.has_own_queue::<R>() {
+            yielder.wait::<P>();
         }
     }
 
     /// Makes the queue this process's if it is not; returns `false` while another thread does so.
     #[inline]
-    pub(crate) fn has_own_line<R: RawLock<Platform = P>>(&self) -> bool {
+    pub(crate) fn has_own_queue<R: RawLock<Platform = P>>(&self) -> bool {
         let own = P::generation();
-        // ORDERING word.line: pairs with the Release in `renew`: our uses of the lock come after.
+        // ORDERING word.queue: pairs with the Release in `renew`: our uses of the lock come after.
         let seen = self.line.load(Acquire);
         seen == own || self.renew::<R>(seen, own)
     }
@@ -73,7 +73,7 @@ impl<P: Platform> Lined<P> {
             spin_lock::<P, R>(&new).try_lock();
         }
         self.spin.store(new.load(Relaxed), Relaxed);
-        // ORDERING word.line: pairs with the Acquire in `has_own_line`.
+        // ORDERING word.queue: pairs with the Acquire in `has_own_queue`.
         self.line.store(own, Release);
         true
     }

@@ -1,6 +1,6 @@
-/* A thread that has waited long may have claimed the next turn when the owner forks. In the child, which has no such
+/* A thread that has waited long may have requested a hand-off when the owner forks. In the child, which has no such
    thread, the lock is free once the owner's copy has released it: to a try, to a wait that is shorter than any time
-   after which a claim might lapse, and to destroy. */
+   after which a hand-off might lapse, and to destroy. */
 #include "check.h"
 #include "kernel.h"
 #include <sys/wait.h>
@@ -63,7 +63,7 @@ static void *wants_it(void *argument)
     return NULL;
 }
 
-/* Releases and takes it back at once, so that waiters are overtaken; after some of these there is a claim. */
+/* Releases and takes it back at once, so that waiters are overtaken; after some of these there is a request. */
 static void overtake(const struct kind *kind, int often)
 {
     for (int i = 0; i < often; i++) {

@@ -63,7 +63,7 @@ static int wait_again_and_again(void *m)
     return 0;
 }
 
-/* Long enough for a waiter to be overtaken and to claim its turn. */
+/* Long enough for a waiter to be overtaken and to request a hand-off. */
 SENTENCE(the_child_tries_what_others_waited_for, KINDS[variant].owned || KINDS[variant].type != PLAIN ? SKIP : 0,
          "A lock that others waited for is free when it is unlocked: to tries, short waits and destroy.")
 {

@@ -30,11 +30,11 @@ fn each_lock_of_sites(program: &Program) {
         .rule(Policy::TTAS, By::Function("take_first"))
         .rule(Policy::TICKET, By::Symbol("second_of_pair"))
         .rule(Policy::Libc, By::Symbol("made"));
-    let told = program.run(&rules);
-    assert!(told.contains("lock policy adaptive but for 5 rules, on-cpu layer"), "{told}");
-    assert!(told.contains("turnwise: 1 lock went by rule 0\n"), "{told}");
-    assert!(told.contains("turnwise: 1 lock went by rule 4\n"), "the first rule decides:\n{told}");
-    assert!(told.contains("went by no rule, so by the default: adaptive"), "{told}");
+    let shown = program.run(&rules);
+    assert!(shown.contains("lock policy adaptive but for 5 rules, on-cpu layer"), "{shown}");
+    assert!(shown.contains("turnwise: 1 lock went by rule 0\n"), "{shown}");
+    assert!(shown.contains("turnwise: 1 lock went by rule 4\n"), "the first rule decides:\n{shown}");
+    assert!(shown.contains("went by no rule, so by the default: adaptive"), "{shown}");
 }
 
 #[test]
@@ -51,12 +51,12 @@ fn racing_first_lockers_agree() {
     let rules = Rules::new(Policy::ADAPTIVE)
         .rule(Policy::Libc, By::Function("lock_here"))
         .rule(Policy::TTAS, By::Function("lock_there"));
-    let told = program.run(&rules);
+    let shown = program.run(&rules);
     let count = |rule: &str| -> u32 {
-        let line = told.lines().find(|line| line.ends_with(rule)).unwrap_or_else(|| panic!("no {rule} in:\n{told}"));
+        let line = shown.lines().find(|line| line.ends_with(rule)).unwrap_or_else(|| panic!("no {rule} in:\n{shown}"));
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
-    assert_eq!(count("rule 0") + count("rule 1"), 2000, "each lock got its rule once:\n{told}");
+    assert_eq!(count("rule 0") + count("rule 1"), 2000, "each lock got its rule once:\n{shown}");
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn first_calls_while_a_constructor_waits_for_them() {
     let program = Program::build("first_use.c");
     let rules = Rules::new(Policy::ADAPTIVE).rule(Policy::Libc, By::Module("libplug*.so"));
     for function in ["pthread_mutex_lock", "pthread_mutex_init", "pthread_mutex_trylock", "pthread_rwlock_rdlock"] {
-        let told = program.run_with(&rules, &[&library, function, "ours"]);
-        assert!(told.contains("turnwise: 1 lock went by rule 0\n"), "{function}: {told}");
+        let shown = program.run_with(&rules, &[&library, function, "ours"]);
+        assert!(shown.contains("turnwise: 1 lock went by rule 0\n"), "{function}: {shown}");
     }
 }
 
@@ -85,9 +85,9 @@ fn rules_for_other_programs_do_not_hold() {
     let rules = || {
         Rules::new(Policy::TICKET).rule(Policy::QUEUED, By::Program("other*")).rule(Policy::TTAS, By::Program("sites"))
     };
-    let told = program.run_with(&rules(), &["all"]);
-    assert!(told.contains("turnwise: 0 locks went by rule 0\n"), "{told}");
-    assert!(!told.contains("turnwise: 0 locks went by rule 1\n"), "{told}");
+    let shown = program.run_with(&rules(), &["all"]);
+    assert!(shown.contains("turnwise: 0 locks went by rule 0\n"), "{shown}");
+    assert!(!shown.contains("turnwise: 0 locks went by rule 1\n"), "{shown}");
 }
 
 #[test]
@@ -142,11 +142,11 @@ conformance! {
 #[test]
 fn tables_that_cannot_be_used_end_the_process_before_main() {
     let program = Program::build("../policies/sites.c");
-    let (status, told) = program.run_table("/nowhere/policy.table");
-    assert_eq!(status, Some(2), "{told}");
+    let (status, shown) = program.run_table("/nowhere/policy.table");
+    assert_eq!(status, Some(2), "{shown}");
     assert!(
-        told.contains("cannot read the policy table (errno 2)") && told.contains("/nowhere/policy.table"),
-        "{told}"
+        shown.contains("cannot read the policy table (errno 2)") && shown.contains("/nowhere/policy.table"),
+        "{shown}"
     );
     let damaged = program.beside("damaged");
     // The contents after the number of a newer version are unspecified.
@@ -158,8 +158,8 @@ fn tables_that_cannot_be_used_end_the_process_before_main() {
         (&newer, "is from another version of turnwise"),
     ] {
         std::fs::write(&damaged, content).unwrap();
-        let (status, told) = program.run_table(damaged.to_str().unwrap());
-        assert_eq!(status, Some(2), "{told}");
-        assert!(told.contains(complaint) && told.contains("turnwise run --policy"), "{told}");
+        let (status, shown) = program.run_table(damaged.to_str().unwrap());
+        assert_eq!(status, Some(2), "{shown}");
+        assert!(shown.contains(complaint) && shown.contains("turnwise run --policy"), "{shown}");
     }
 }

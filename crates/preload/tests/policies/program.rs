@@ -132,16 +132,17 @@ impl Program {
         std::fs::write(&table, rules.table(program)).expect("a table");
         // A table overrides the variable; some programs check that it is set before they inspect an object.
         let lock = if rules.default == Policy::ADAPTIVE { environment::LOCK } else { "A" };
-        let (status, answers, told) = self.start(&format!("{lock}=adaptive"), table.to_str().expect("text"), arguments);
-        assert_eq!(status, Some(0), "{}, default {}:\n{told}", program.display(), rules.default.name());
-        assert!(told.contains("turnwise: version"), "the library was not loaded:\n{told}");
-        (answers, told)
+        let (status, answers, reported) =
+            self.start(&format!("{lock}=adaptive"), table.to_str().expect("text"), arguments);
+        assert_eq!(status, Some(0), "{}, default {}:\n{reported}", program.display(), rules.default.name());
+        assert!(reported.contains("turnwise: version"), "the library was not loaded:\n{reported}");
+        (answers, reported)
     }
 
     /// Runs the program with the table of this path; returns the exit status and what it wrote to stderr.
     pub(crate) fn run_table(&self, table: &str) -> (Option<i32>, String) {
-        let (status, _, told) = self.start("A=", table, &[]);
-        (status, told)
+        let (status, _, reported) = self.start("A=", table, &[]);
+        (status, reported)
     }
 
     fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -150,8 +151,8 @@ impl Program {
         command.arg(format!("{}={table}", environment::POLICY_TABLE));
         command.arg(format!("LD_PRELOAD={}", harness::library().display()));
         let output = command.arg(self.0.path()).args(arguments).output().expect("timeout of coreutils");
-        let [told, complaints] =
+        let [reported, complaints] =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        (output.status.code(), told, complaints)
+        (output.status.code(), reported, complaints)
     }
 }

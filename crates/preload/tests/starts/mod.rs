@@ -17,9 +17,9 @@ fn given(starter: &Program, function: &str, target: &Path) -> String {
     command.current_dir(folder).arg(format!("LD_PRELOAD={}:{OTHER}", library().display()));
     command.arg(format!("{}=queued", environment::LOCK)).arg(starter.path()).arg(function).arg(target).arg(folder);
     let output = command.output().expect("timeout of coreutils");
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{function} {}: {told}{output:?}", target.display());
-    told
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{function} {}: {shown}{output:?}", target.display());
+    shown
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub enum Scope {
 
 impl Advice {
     /// Returns each finding with its evidence, without what an earlier one has already stated.
-    pub(crate) fn told(&self) -> impl Iterator<Item = (&Finding, Vec<&str>)> {
+    pub(crate) fn reported(&self) -> impl Iterator<Item = (&Finding, Vec<&str>)> {
         self.findings.iter().enumerate().map(|(place, finding)| {
             let earlier = &self.findings[..place];
             let new = |text: &&String| !earlier.iter().any(|other| other.evidence.contains(text));

@@ -14,7 +14,7 @@ const COLUMNS: usize = 100;
 #[must_use]
 pub fn text(advice: &Advice, profile: &Profile) -> String {
     let mut text = wrapped("", "", &advice.verdict);
-    for (number, (finding, evidence)) in advice.told().enumerate() {
+    for (number, (finding, evidence)) in advice.reported().enumerate() {
         text.push('\n');
         text += &one(number + 1, finding, &evidence, profile);
     }

@@ -99,7 +99,7 @@ mod tests {
     use super::circles;
 
     #[test]
-    fn a_circle_is_told_once_and_who_waits_behind_it_is_not_in_it() {
+    fn a_circle_is_reported_once_and_who_waits_behind_it_is_not_in_it() {
         let of = |pairs: &[(u32, u32)]| circles(&pairs.iter().copied().collect());
         assert_eq!(of(&[(2, 1), (1, 2), (7, 2)]), [vec![1, 2]]);
         assert_eq!(of(&[(5, 5), (6, 5)]), [vec![5]]);

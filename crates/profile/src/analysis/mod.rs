@@ -49,7 +49,7 @@ struct Work<'a> {
     duration_ns: u64,
     pending: Rc<Pending>,
     /// Whether the locks report what happens inside.
-    tells: bool,
+    reports: bool,
 }
 
 /// Makes the profile from a recording.
@@ -71,8 +71,8 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let duration_ns = clock.since_start(end);
     let pending = Rc::new(Pending::collect(recording, end));
     let symbols = Symbols::new(modules(recording, kept));
-    let tells = header.lock_events != 0;
-    let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), tells };
+    let reports = header.lock_events != 0;
+    let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), reports };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording, &pending);
     let uncounted = uncounted(recording, &sites);
@@ -175,8 +175,8 @@ pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
 /// Parses the CPU use of others, which follows the machine's name.
 fn others(header: &HeaderCopy) -> Option<Others> {
     let behind = header.machine.splitn(2, |byte| *byte == 0).nth(1)?;
-    let told = text(behind);
-    let (programs, host) = told.split_once(' ')?;
+    let reported = text(behind);
+    let (programs, host) = reported.split_once(' ')?;
     let share = |text: &str| text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     Some(Others { programs: share(programs)?, host: share(host)? })
 }
@@ -221,7 +221,7 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
         sum.merge(&site.sum);
     }
     let (over_time, step_ns) = sum.over_time(work.clock, work.duration_ns);
-    let (kind, mut usage) = (kind(copy), sum.usage(work.clock, work.tells));
+    let (kind, mut usage) = (kind(copy), sum.usage(work.clock, work.reports));
     if kind != LockKind::RwLock {
         usage = sums::held_by_one(usage, work.duration_ns);
     }

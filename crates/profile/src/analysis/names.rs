@@ -53,7 +53,7 @@ pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, 
         Some(first) => frames[first..].to_vec(),
         None => frames,
     };
-    symbols.told_apart(frames, address)
+    symbols.distinguished(frames, address)
 }
 
 /// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,

@@ -68,13 +68,13 @@ impl Pending {
         let mut waits: Vec<&Wait> = self.waits.iter().collect();
         waits.sort_by_key(|wait| (wait.episode.began, wait.episode.thread));
         let thread = |index: u32| self::thread(profile, index);
-        let told = waits.iter().take(SHOWN).map(|wait| {
+        let reported = waits.iter().take(SHOWN).map(|wait| {
             let lock = recording.entries.get(wait.entry).and_then(|entry| sites.lock_id(entry.lock));
             let name = lock.map_or("a lock", |id| profile.locks[id as usize].name.as_str());
             let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", held by {}", thread(holder)));
             format!("{} for {name}{}", thread(wait.episode.thread), holder.unwrap_or_default())
         });
-        let told: Vec<_> = told.collect();
+        let reported: Vec<_> = reported.collect();
         let what = match waits.len() {
             0 => return None,
             1 => "a thread still waited at the end".to_owned(),
@@ -82,7 +82,7 @@ impl Pending {
         };
         let circle = if profile.deadlocks.is_empty() { "" } else { ", some for one another, as in a deadlock" };
         let more = if waits.len() > SHOWN { "; …" } else { "" };
-        Some(format!("{what}{circle}: {}{more}", told.join("; ")))
+        Some(format!("{what}{circle}: {}{more}", reported.join("; ")))
     }
 }
 

@@ -33,12 +33,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn java_and_python_are_told_apart_from_others() {
-        let told = |files: &[&'static str]| remarks(files.iter().map(Path::new)).concat();
-        assert!(told(&["/usr/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"]).contains("synchronized"));
+    fn java_and_python_are_distinguished_from_others() {
+        let reported = |files: &[&'static str]| remarks(files.iter().map(Path::new)).concat();
+        assert!(reported(&["/usr/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"]).contains("synchronized"));
         for python in ["/usr/bin/python3.11", "/usr/lib/libpython3.11.so.1.0"] {
-            assert!(told(&["/usr/lib/libc.so.6", python]).contains("GIL"));
+            assert!(reported(&["/usr/lib/libc.so.6", python]).contains("GIL"));
         }
-        assert_eq!(told(&["/usr/bin/server", "/usr/lib/libc.so.6"]), "");
+        assert_eq!(reported(&["/usr/bin/server", "/usr/lib/libc.so.6"]), "");
     }
 }

@@ -61,7 +61,7 @@ impl Holds {
 /// The components of the waits.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Inside {
-    told: u64,
+    reported: u64,
     watched: u64,
     /// Immediate acquisitions, past sleepers.
     pub(super) stolen: u64,
@@ -70,7 +70,7 @@ pub(super) struct Inside {
 
 impl Inside {
     fn merge(&mut self, other: &Inside) {
-        self.told += other.told;
+        self.reported += other.reported;
         self.watched += other.watched;
         self.stolen += other.stolen;
         for (sum, count) in self.events.iter_mut().zip(other.events) {
@@ -78,18 +78,18 @@ impl Inside {
         }
     }
 
-    /// Converts to events. `tells`: the locks of this run report them. Without waits, they have reported all.
-    fn events(&self, contended: u64, tells: bool) -> Events {
-        let known = self.told > 0 || self.stolen > 0 || tells && contended == 0;
-        let told = |place: usize| known.then(|| self.events[place]);
+    /// Converts to events. `reports`: the locks of this run report them. Without waits, they have reported all.
+    fn events(&self, contended: u64, reports: bool) -> Events {
+        let known = self.reported > 0 || self.stolen > 0 || reports && contended == 0;
+        let reported = |place: usize| known.then(|| self.events[place]);
         Events {
             sleeps: (known || self.watched > 0).then(|| self.events[LOCK_SLEEPS]),
-            steals: told(LOCK_STEALS).map(|steals| steals + self.stolen),
-            handoffs: told(LOCK_HANDOFFS),
-            spins_won: told(LOCK_SPINS_WON),
-            spins_off_cpu: told(LOCK_SPINS_OFF_CPU),
-            spins_timed_out: told(LOCK_SPINS_TIMED_OUT),
-            watched: self.told + self.watched,
+            steals: reported(LOCK_STEALS).map(|steals| steals + self.stolen),
+            handoffs: reported(LOCK_HANDOFFS),
+            spins_won: reported(LOCK_SPINS_WON),
+            spins_off_cpu: reported(LOCK_SPINS_OFF_CPU),
+            spins_timed_out: reported(LOCK_SPINS_TIMED_OUT),
+            watched: self.reported + self.watched,
         }
     }
 }
@@ -170,8 +170,8 @@ impl Sum {
         holds.add(detail);
         self.hold.add(holds.measured().1, detail.hold_max, &detail.hold);
         self.holds.add(detail);
-        let (told, watched, events) = (detail.told, detail.watched, detail.events);
-        self.inside.merge(&Inside { told, watched, stolen: 0, events });
+        let (reported, watched, events) = (detail.reported, detail.watched, detail.events);
+        self.inside.merge(&Inside { reported, watched, stolen: 0, events });
         let step = |at: usize| {
             (u64::from(detail.step_acquisitions[at]), u64::from(detail.step_contended[at]), detail.step_wait[at])
         };
@@ -218,8 +218,8 @@ impl Sum {
         self.wait.distribution(clock)
     }
 
-    /// Converts to usage. `tells`: the locks of this run report what happens inside.
-    pub(super) fn usage(&self, clock: Clock, tells: bool) -> Usage {
+    /// Converts to usage. `reports`: the locks of this run report what happens inside.
+    pub(super) fn usage(&self, clock: Clock, reports: bool) -> Usage {
         Usage {
             acquisitions: self.acquisitions,
             reads: self.reads,
@@ -228,7 +228,7 @@ impl Sum {
             wait: self.wait.distribution(clock),
             hold: self.hold.distribution(clock),
             hold_total_ns: clock.ns(self.hold_ticks()),
-            events: self.inside.events(self.contended, tells),
+            events: self.inside.events(self.contended, reports),
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
             name: text(&thread.name),
             began_ns: work.clock.since_start(thread.began),
             ended_ns: ended,
-            usage: sum.usage(work.clock, work.tells),
+            usage: sum.usage(work.clock, work.reports),
         }
     });
     threads.collect()

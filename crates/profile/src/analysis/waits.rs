@@ -66,7 +66,7 @@ fn site(
     parts.fit(&raw.sum.waits(work.clock));
     blocked.extend(parts.blocked(id));
     let frames = work.symbols.of_return_address(raw.address);
-    let mut usage = raw.sum.usage(work.clock, work.tells);
+    let mut usage = raw.sum.usage(work.clock, work.reports);
     if raw.op != Op::Read {
         usage = held_by_one(usage, work.duration_ns);
     }

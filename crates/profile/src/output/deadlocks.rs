@@ -28,7 +28,7 @@ pub(crate) fn summary(deadlock: &Deadlock) -> String {
 /// Returns the whole sentence.
 pub(crate) fn sentence(deadlock: &Deadlock) -> String {
     let waits = &deadlock.waits;
-    let told = waits.iter().take(SHOWN).enumerate().map(|(place, wait)| {
+    let shown = waits.iter().take(SHOWN).enumerate().map(|(place, wait)| {
         let lock = brief(&wait.lock);
         match waits.get((place + 1) % waits.len()) {
             Some(next) if waits.len() > 1 && !deadlock.all_wait => {
@@ -38,7 +38,7 @@ pub(crate) fn sentence(deadlock: &Deadlock) -> String {
         }
     });
     let more = if waits.len() > SHOWN { "; …" } else { "" };
-    format!("DEADLOCK: {}: {}{more}.", summary(deadlock), told.collect::<Vec<_>>().join("; "))
+    format!("DEADLOCK: {}: {}{more}.", summary(deadlock), shown.collect::<Vec<_>>().join("; "))
 }
 
 /// Returns what is known of each wait, one line each.
@@ -86,21 +86,21 @@ mod tests {
     #[test]
     fn where_all_wait_nobody_is_named_as_owner() {
         let all = Deadlock { all_wait: true, ..circle(&["a", "b"]) };
-        let told = sentence(&all) + &evidence(&all).join("\n") + change(&all, &Profile::default());
-        assert!(told.contains("all 2 threads that take locks wait for one") && !told.contains("has it"), "{told}");
+        let shown = sentence(&all) + &evidence(&all).join("\n") + change(&all, &Profile::default());
+        assert!(shown.contains("all 2 threads that take locks wait for one") && !shown.contains("has it"), "{shown}");
     }
 
     #[test]
     fn each_waits_for_the_next_and_the_last_for_the_first() {
-        let told = sentence(&circle(&["a 1", "b 2"]));
+        let shown = sentence(&circle(&["a 1", "b 2"]));
         assert_eq!(
-            told,
+            shown,
             "DEADLOCK: 2 threads wait for each other: `a 1` waits for `lock of a 1`, which `b 2` has; `b 2` waits for \
              `lock of b 2`, which `a 1` has."
         );
-        let told = sentence(&circle(&["a", "b", "c", "d", "e"]));
-        assert!(told.starts_with("DEADLOCK: 5 threads wait for one another in a circle: `a` waits"), "{told}");
-        assert!(told.ends_with("which `e` has; …."), "{told}");
+        let shown = sentence(&circle(&["a", "b", "c", "d", "e"]));
+        assert!(shown.starts_with("DEADLOCK: 5 threads wait for one another in a circle: `a` waits"), "{shown}");
+        assert!(shown.ends_with("which `e` has; …."), "{shown}");
     }
 
     #[test]
@@ -108,8 +108,8 @@ mod tests {
         let mut alone = circle(&["a 1"]);
         (alone.waits[0].place, alone.waits[0].wait_ns) = (Some("twice (x.c:7)".to_owned()), Some(3_000_000_000));
         alone.waits[0].taken = Some("once (x.c:5)".to_owned());
-        let told = sentence(&alone);
-        assert_eq!(told, "DEADLOCK: a thread waits for a lock that it has itself: `a 1` waits for `lock of a 1`.");
+        let shown = sentence(&alone);
+        assert_eq!(shown, "DEADLOCK: a thread waits for a lock that it has itself: `a 1` waits for `lock of a 1`.");
         assert_eq!(
             evidence(&alone),
             ["`a 1` has waited for 3.00 s for `lock of a 1` in twice (x.c:7); `a 1` has it since once (x.c:5)"]

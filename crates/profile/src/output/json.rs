@@ -16,7 +16,7 @@ struct Head {
 
 /// The written document: the profile, and the meaning of its figures. Only the profile is read back.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Written<'a> {
     headlines: Vec<String>,
     advice: Advice,
     #[serde(flatten)]
@@ -24,11 +24,11 @@ struct Told<'a> {
 }
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
-    let told = Told { headlines: headlines(profile), advice: advise(profile), profile };
+    let shown = Written { headlines: headlines(profile), advice: advise(profile), profile };
     let written = if profile.recording.knows_acquisitions() {
-        serde_json::to_writer(&mut *to, &told)
+        serde_json::to_writer(&mut *to, &shown)
     } else {
-        serde_json::to_value(told)
+        serde_json::to_value(shown)
             .and_then(|whole| serde_json::to_writer(&mut *to, &without_unknown(whole, profile.recording.knows_locks())))
     };
     written.context("the profile could not be written as JSON")?;

@@ -8,10 +8,10 @@ use crate::output::names;
 /// model with a large error where it can be checked names no lock.
 #[must_use]
 pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
-    let mut told = if scaling.is_off() { vec![NO_VERDICT.to_owned()] } else { walls(profile, scaling) };
+    let mut shown = if scaling.is_off() { vec![NO_VERDICT.to_owned()] } else { walls(profile, scaling) };
     let check = &scaling.check;
     let off = check.error().map_or_else(String::new, |error| format!(" ({:+.0}%)", error * 100.0));
-    told.push(format!(
+    shown.push(format!(
         "The model's error where it can be checked: with {} threads on {} CPUs it gives {} acquisitions a second, \
          and {} were recorded{off}.",
         check.threads,
@@ -19,11 +19,11 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
         count(check.model_per_s as u64),
         count(check.recorded_per_s as u64)
     ));
-    told.push(
+    shown.push(
         "The model knows how often each lock is taken and how long it is held, but not their order, phases or nesting."
             .to_owned(),
     );
-    told
+    shown
 }
 
 const NO_VERDICT: &str = "No verdict: the model is off by more than 20% where it can be checked, so what it forecasts \
@@ -32,7 +32,7 @@ const NO_VERDICT: &str = "No verdict: the model is off by more than 20% where it
 
 fn walls(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let designs = scaling.designs.iter();
-    let told = designs.map(|design| match design.wall {
+    let shown = designs.map(|design| match design.wall {
         Some((cpus, lock)) => format!(
             "With {}, {} is the first bottleneck: from {cpus} CPUs on, threads wait for it for more than half \
                  their time.",
@@ -41,7 +41,7 @@ fn walls(profile: &Profile, scaling: &Scaling) -> Vec<String> {
         ),
         None => format!("With {} no lock becomes a bottleneck.", design.name),
     });
-    told.collect()
+    shown.collect()
 }
 
 #[cfg(test)]
@@ -53,15 +53,15 @@ mod tests {
     fn a_model_that_is_far_off_names_no_bottleneck() {
         let lock = Lock { name: "hot".to_owned(), ..Lock::default() };
         let profile = Profile { locks: vec![lock], ..Profile::default() };
-        let told = |model_per_s| {
+        let shown = |model_per_s| {
             let check = ScalingCheck { threads: 4, cpus: 2, recorded_per_s: 1000.0, model_per_s };
             let designs = vec![Design { name: "locks".to_owned(), wall: Some((8, 0)), ..Design::default() }];
             sentences(&profile, &Scaling { check, designs, ..Scaling::default() })
         };
-        assert!(told(1200.0)[0].contains("`hot` is the first bottleneck"), "{:?}", told(1200.0));
+        assert!(shown(1200.0)[0].contains("`hot` is the first bottleneck"), "{:?}", shown(1200.0));
         for off in [1201.0, 799.0, 100.0] {
-            assert!(told(off)[0].starts_with("No verdict") && !told(off).concat().contains("bottleneck"));
+            assert!(shown(off)[0].starts_with("No verdict") && !shown(off).concat().contains("bottleneck"));
         }
-        assert!(told(100.0)[1].ends_with("1,000 were recorded (-90%)."), "{:?}", told(100.0));
+        assert!(shown(100.0)[1].ends_with("1,000 were recorded (-90%)."), "{:?}", shown(100.0));
     }
 }

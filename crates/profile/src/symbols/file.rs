@@ -181,7 +181,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("coreutils").success());
         for path in [pipe, PathBuf::from("/dev/zero"), folder.path().to_owned()] {
             let file = SymbolFile::open(&Module { range: 0..9, base: 0, path, identity: Identity::Unknown });
-            assert!(file.trouble.is_some_and(|told| told.ends_with("it is not a file")));
+            assert!(file.trouble.is_some_and(|reported| reported.ends_with("it is not a file")));
         }
     }
 
@@ -215,7 +215,10 @@ mod tests {
             assert_eq!((found, trouble), (vec!["right".to_owned()], None), "{build_id}");
             let (found, trouble) = names(folder.path(), build_id, true);
             assert!(found.is_empty(), "{build_id}: {found:?}");
-            assert!(trouble.is_some_and(|told| told.contains("p.debug was made with another build")), "{build_id}");
+            assert!(
+                trouble.is_some_and(|reported| reported.contains("p.debug was made with another build")),
+                "{build_id}"
+            );
         }
     }
 

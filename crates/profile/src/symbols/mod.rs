@@ -96,7 +96,7 @@ impl Symbols {
 
     /// Returns the frames of a call site. Without line numbers, two sites in a function would look the same: then the
     /// address in the file distinguishes them (`name @0x1234`).
-    pub fn told_apart(&mut self, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
+    pub fn distinguished(&mut self, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
         let Some(first) = frames.first().map(|id| self.frame(*id).clone()) else { return frames };
         let Some((module, _, before)) = self.module_of(address.saturating_sub(1)) else { return frames };
         if first.line.is_some() || first.function.contains("+0x") || first.function.contains(" @0x") {

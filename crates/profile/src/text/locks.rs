@@ -179,7 +179,7 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
         let _ = writeln!(text, "{indent}{}{more} {}", count(sleeps), if sleeps == 1 { "sleep" } else { "sleeps" });
         return;
     }
-    let told = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
+    let reported = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
     let several = |events: Option<u64>, one: &str, more: &str| {
         events.map_or_else(|| format!("- {more}"), |events| plural(events, one, more))
     };
@@ -187,13 +187,13 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
     let _ = writeln!(
         text,
         "{indent}{}{more} {}, {}, {}; spins: {} won, {} owner away, {} timed out",
-        told(events.sleeps),
+        reported(events.sleeps),
         if events.sleeps == Some(1) && more.is_empty() { "sleep" } else { "sleeps" },
         several(events.steals, "steal", "steals"),
         several(events.handoffs, "hand-off", "hand-offs"),
-        told(events.spins_won),
-        told(events.spins_off_cpu),
-        told(events.spins_timed_out),
+        reported(events.spins_won),
+        reported(events.spins_off_cpu),
+        reported(events.spins_timed_out),
     );
 }
 

@@ -193,14 +193,14 @@ fn threads(text: &mut String, profile: &Profile) {
 
 fn notes(text: &mut String, profile: &Profile) {
     let recording = &profile.recording;
-    let told = format!(
+    let reported = format!(
         "Every acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of \
          each site's first waits, of waits of 100 us and more (of those under 1 ms 1 stack in 8), of 1 in {} others; \
          hold times of 1 in {} uncontended acquisitions. Totals of what is sampled are scaled up.",
         recording.stack_one_in, recording.hold_one_in
     );
     *text += "\n";
-    *text += &wrapped(&told, "");
+    *text += &wrapped(&reported, "");
     if recording.acquisitions_unattributed > 0 {
         let acquisitions = plural(recording.acquisitions_unattributed, "acquisition is", "acquisitions are");
         let _ = writeln!(text, "{acquisitions} in no line above.");
@@ -226,7 +226,7 @@ mod tests {
     use crate::model::{Frame, StackUsage};
 
     #[test]
-    fn a_site_that_is_not_known_is_told_by_the_innermost_frames_of_its_stacks() {
+    fn a_site_that_is_not_known_is_identified_by_the_innermost_frames_of_its_stacks() {
         let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
         let mut profile = Profile { frames: vec![frame("take_job"), frame("run")], ..Profile::default() };
         profile.stacks = vec![vec![0, 1]];

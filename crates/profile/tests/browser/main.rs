@@ -121,11 +121,11 @@ fn the_flame_graph_zooms_and_searches() {
             "[...document.querySelectorAll('#flame-chart rect')].find((r) => r.node.name.startsWith('serve_get'))",
         );
         assert_eq!(number(browser, &width_of("serve_get")), number(browser, WIDEST), "it fills the width");
-        assert!(text(browser, "flame-told").starts_with("serve_get (serve.cc:88) in kvserver: "));
+        assert!(text(browser, "flame-shown").starts_with("serve_get (serve.cc:88) in kvserver: "));
         // Up, and out again, by keys.
         browser.value("document.getElementById('flame-chart').focus()");
         press(browser, "ArrowUp");
-        assert!(text(browser, "flame-told").starts_with("worker_main"));
+        assert!(text(browser, "flame-shown").starts_with("worker_main"));
         for _ in 0..9 {
             press(browser, "Escape");
         }
@@ -147,7 +147,7 @@ fn the_flame_graph_zooms_and_searches() {
 fn the_timeline_zooms_and_tells_single_waits() {
     const SHOWN: &str = "document.getElementById('timeline-range').innerText";
     look(&fixture::server(), |browser| {
-        assert!(text(browser, "timeline-told").starts_with("The longest wait: kvserver 4711 waited 242 us"));
+        assert!(text(browser, "timeline-shown").starts_with("The longest wait: kvserver 4711 waited 242 us"));
         let at_first = browser.value(SHOWN);
         browser.click("document.getElementById('zoom-all')");
         assert_eq!(browser.value(SHOWN), "Shown: all");
@@ -160,9 +160,9 @@ fn the_timeline_zooms_and_tells_single_waits() {
         assert!(singles > 20.0, "{singles} waits one by one");
         browser.value("document.getElementById('timeline-chart').focus()");
         press(browser, "n");
-        let one = text(browser, "timeline-told");
+        let one = text(browser, "timeline-shown");
         press(browser, "n");
-        let other = text(browser, "timeline-told");
+        let other = text(browser, "timeline-shown");
         assert!(one.contains(" waited ") && other.contains("held") && one != other, "{one} {other}");
         assert_eq!(browser.value("document.querySelectorAll('#timeline-chart .wait.chosen').length"), 1);
         press(browser, "0");
@@ -193,14 +193,14 @@ fn the_scaling_curve_tells_its_points_and_its_error() {
         assert!(said.contains("With Turnwise's locks no lock becomes a bottleneck."), "{said}");
         assert!(said.contains("gives 1,600,000 acquisitions a second, and 1,450,000 were recorded (+10%)"), "{said}");
         browser.value("document.getElementById('scaling-chart').focus()");
-        for (key, told) in [
+        for (key, shown) in [
             ("End", "64 CPUs. locks that sleep: 600 k acquisitions a second, 95% of the time waiting, mostly for "),
             ("ArrowLeft", "32 CPUs. "),
             ("Home", "2 CPUs. "),
         ] {
             browser.key(key);
-            let line = text(browser, "scaling-told");
-            assert!(line.starts_with(told), "{key}: {line}");
+            let line = text(browser, "scaling-shown");
+            assert!(line.starts_with(shown), "{key}: {line}");
         }
         // The other share: up to the whole time, without the recorded run.
         browser.click(&format!("{BUTTONS}[1]"));
@@ -302,8 +302,8 @@ fn the_names_of_walls_are_apart_from_each_other_and_in_the_picture() {
         look(&profile, |browser| {
             for width in [1400, 1000, 390] {
                 widen(browser, width);
-                let told = browser.value(&format!("{NAMES}.map((name) => name.textContent.slice(0, 6))"));
-                assert_eq!(told, json!(["wall: ", "wall: "]), "{places:?} at {width}");
+                let shown = browser.value(&format!("{NAMES}.map((name) => name.textContent.slice(0, 6))"));
+                assert_eq!(shown, json!(["wall: ", "wall: "]), "{places:?} at {width}");
                 let overlap = browser.value(&format!(
                     "(() => {{ const [a, b] = {NAMES}.map((name) => name.getBoundingClientRect()); \
                      return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }})()"
@@ -361,7 +361,7 @@ fn a_lock_leads_to_its_rule_which_can_be_copied() {
         assert_eq!(browser.value("document.getElementById('lock-rule').textContent"), rule);
         assert!(text(browser, "facts-of-lock").contains("0x"), "where it lies");
         browser.click("document.getElementById('rule-copy')");
-        browser.until("document.getElementById('rule-told').textContent === 'Copied.'");
+        browser.until("document.getElementById('rule-shown').textContent === 'Copied.'");
         for width in [1400, 390] {
             widen(browser, width);
             fits(browser);

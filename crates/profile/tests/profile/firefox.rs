@@ -57,7 +57,7 @@ fn every_number_names_something() {
 }
 
 #[test]
-fn holders_of_the_same_name_are_told_apart() {
+fn holders_of_the_same_name_are_distinguished() {
     let text = written().to_string();
     assert!(text.contains("\"worker-1 4712\"") && text.contains("\"kvserver 4711\""), "the marker's holder");
 }

@@ -28,7 +28,7 @@ fn a_profile_comes_back_as_it_was() {
 }
 
 #[test]
-fn other_schemas_and_broken_files_are_told_what_to_do() {
+fn other_schemas_and_broken_files_get_a_remedy() {
     let good = value(&fixture::server());
     let mut newer = good.clone();
     newer["schema"] = (SCHEMA + 1).into();

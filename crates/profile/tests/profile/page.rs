@@ -47,13 +47,13 @@ fn a_large_profile_has_a_page_of_bounded_size_that_says_what_is_left_out() {
     assert!(page.len() < 8 << 20, "{} bytes", page.len());
     let data = data(&page);
     let omitted: Vec<&str> = data["omitted"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
-    let told = omitted.join(" ");
+    let shown = omitted.join(" ");
     for part in [
         "The table of call sites has the first 2,000 of 10,000.",
         "The table of pairs",
         "Timelines are for the 16 locks",
     ] {
-        assert!(told.contains(part), "no {part:?} in {told}");
+        assert!(shown.contains(part), "no {part:?} in {shown}");
     }
     assert_eq!(data["sites"].as_array().map(Vec::len), Some(2_000));
     assert_eq!(data["totals"]["sites"], 10_000);

@@ -74,7 +74,7 @@ fn nothing_of_the_program_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
-fn a_program_without_locks_is_told_of_futexes_and_of_nothing_else() {
+fn a_program_without_locks_is_shown_its_futexes_alone() {
     let report = report(&fixture::program(5_000_000));
     assert!(
         report.starts_with("./kvserver --threads 6 --db /srv/data base: 5.00 ms, 0 threads, libc locks\nIt took no")
@@ -104,7 +104,7 @@ fn call_sites_have_a_table() {
 }
 
 #[test]
-fn what_only_starts_programs_is_not_told() {
+fn what_only_starts_programs_is_not_reported() {
     let report = report(&fixture::server());
     let line = report.lines().find(|line| line.trim_start().starts_with("made by: ")).expect("one was made");
     assert_eq!(line, "  made by: Log::Log() (log.cc:19) < main (main.cc:70)");
@@ -123,8 +123,8 @@ fn shares_of_blocking_are_of_the_waits_whose_holder_was_seen() {
     };
     assert_eq!(line(&profile), None, "it was seen of all");
     profile.blocked.truncate(1);
-    let told = line(&profile).expect("it is shown");
-    assert!(told.contains(", 100% of the ") && told.contains("% whose holder was seen)"), "{told}");
+    let shown = line(&profile).expect("it is shown");
+    assert!(shown.contains(", 100% of the ") && shown.contains("% whose holder was seen)"), "{shown}");
     let headline = turnwise_profile::output::headlines(&profile).join(" ");
     assert!(headline.contains(", 100% of the ") && headline.contains("% whose holder was seen."), "{headline}");
 }
@@ -135,9 +135,9 @@ fn a_deadlock_is_the_first_line() {
     profile.deadlocks = vec![fixture::deadlock()];
     profile.recording.still_waiting = 2;
     let report = report(&profile);
-    let told = report.split("./kvserver").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = report.split("./kvserver").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
-        told,
+        shown,
         "DEADLOCK: 2 threads wait for each other: `worker-1 4712` waits for `cache_lock`, which `worker-2 4713` has; \
          `worker-2 4713` waits for `sessions`, which `worker-1 4712` has."
     );

@@ -197,7 +197,7 @@ static void *patient(void *number)
     return one_wait(number);
 }
 
-/* A waiter is woken again and again to find the mutex taken, until it claims the next turn. */
+/* A waiter is woken again and again to find the mutex taken, until it requests a hand-off. */
 static int starve(void)
 {
     pin();

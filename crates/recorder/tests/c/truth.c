@@ -495,7 +495,7 @@ static void *impatient(void *unused)
 }
 
 /* Three waits of 20 ms that end without the lock. */
-static int in_vain(void)
+static int given_up(void)
 {
     pthread_mutex_lock(&first);
     pthread_join(start(impatient), NULL);
@@ -577,7 +577,7 @@ int main(int arguments, char **names)
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
                {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under},
-               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}, {"away", away}, {"orders", orders}};
+               {"heir", heir}, {"given_up", given_up}, {"deadlock", deadlock}, {"away", away}, {"orders", orders}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();

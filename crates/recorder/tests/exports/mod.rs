@@ -70,8 +70,8 @@ fn tools_that_look_for_races_find_none_of_ours() {
         command.args(["-k", "5", "300", "valgrind", "-q", &format!("--tool={tool}"), "--error-exitcode=9"]);
         command.arg(program("sanitized")).env("LD_PRELOAD", library(libraries::RECORDER));
         let ended = command.env(environment::RECORDING, &file).output().expect("timeout of coreutils");
-        let told = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(7), "{tool}: {told}");
-        assert!(told.contains("nothing is recorded"), "{tool}: {told}");
+        let shown = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(7), "{tool}: {shown}");
+        assert!(shown.contains("nothing is recorded"), "{tool}: {shown}");
     }
 }

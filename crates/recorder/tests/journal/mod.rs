@@ -43,7 +43,7 @@ fn orders_and_holders_of_what_is_counted_later_are_seen() {
 }
 
 #[test]
-fn what_a_cut_journal_leaves_out_is_told() {
+fn what_a_cut_journal_leaves_out_is_reported() {
     let profile = Run::program("journal", "cut", &[], &[]).profile();
     let all: u64 = profile.locks.iter().map(|lock| lock.usage.acquisitions).sum();
     let of_threads: u64 = profile.threads.iter().map(|thread| thread.usage.acquisitions).sum();

@@ -60,7 +60,7 @@ impl Sums {
             detail.hold_single,
             detail.hold_sampled,
             detail.tallies_dropped,
-            detail.told,
+            detail.reported,
             detail.watched,
         ]);
         self.count(&detail.events);

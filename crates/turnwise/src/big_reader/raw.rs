@@ -260,7 +260,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 
     fn read_gathered(&self, deadline: Option<Deadline>) -> bool {
-        match self.inner().read_and_tell(deadline) {
+        match self.inner().read_and_report(deadline) {
             Met::Nobody => self.has_inner(),
             Met::Readers => self.met_readers(deadline),
             Met::Writer => self.met_writer(),

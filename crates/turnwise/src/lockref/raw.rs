@@ -4,7 +4,7 @@
 //! ```text
 //! count    lock half 0, and the count allows it: + 1 or - 1 by one exchange; a race is lost: rest, try twice, again;
 //!          the lock is held, or RETRIES races were lost: lock, change the count, unlock
-//! lock     lock half 0 -> HELD and me; else the slow path: it looks free: fetch_or HELD; poll while the owner runs;
+//! lock     lock half 0 -> HELD and me; else the slow path: it polls free: fetch_or HELD; poll while the owner runs;
 //!          set WAITERS; load the owner's count of releases; the lock half is the same: park on that count
 //! try      as lock, without the waits of the slow path
 //! unlock   clear the lock half; WAITERS was set: add to the count of releases in the owner's slot, wake all there
@@ -49,7 +49,7 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Pause, Platform, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
 };
 use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
@@ -450,7 +450,7 @@ impl<P: Platform> LockRef<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
-        let (mut slept, mut patience) = (false, Patience::new());
+        let (mut slept, mut yielder) = (false, YieldThenSleep::new());
         loop {
             if self.seize() {
                 self.counters.count_if(!slept, Event::Spun);
@@ -460,7 +460,7 @@ impl<P: Platform> LockRef<P> {
                 return false;
             }
             if !self.spin(deadline) {
-                slept |= self.sleep(deadline, &mut patience);
+                slept |= self.sleep(deadline, &mut yielder);
             }
         }
     }
@@ -481,13 +481,13 @@ impl<P: Platform> LockRef<P> {
 
     /// Sleeps until the owner releases the lock; returns whether it slept. It cannot sleep for an owner without a slot.
     #[inline(never)]
-    fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
+    fn sleep(&self, deadline: Option<Deadline>, yielder: &mut YieldThenSleep) -> bool {
         let word = self.word.load(Relaxed);
         if word & LOCK == 0 {
             return false;
         }
         let Some(owner) = named(word) else {
-            patience.wait::<P>();
+            yielder.wait::<P>();
             return false;
         };
         // Step A: announce ourselves to the owner, if it is still this one.

@@ -15,7 +15,7 @@ use crate::platform::{DefaultPlatform, Platform};
 ///
 /// It takes eight bytes plus the data (four without feature `spin`). A waiter spins briefly, then in a queue while the
 /// owner may be running, then sleeps. Newcomers may overtake sleepers, but a waiter overtaken for
-/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) is handed the lock next. It does not poison.
+/// [`Policy::handoff_after_ns`](crate::wait::Policy::handoff_after_ns) is handed the lock next. It does not poison.
 ///
 /// ```
 /// use turnwise::Mutex;

@@ -6,8 +6,8 @@
 //! lock     0 -> owner me; else the slow path:
 //!          steal: free, nothing but WAITERS set -> me
 //!          optimistic spin (wait/spin.rs): the head of the queue polls while the owner runs, and takes a free lock
-//!          set WAITERS, and HANDOFF if woken past claim_after_ns; park; woken: spin again, take it with WAITERS set
-//! try      free, and not promised to another thread for less than kept_ns -> me (lock does so, too); else fail
+//!          set WAITERS, and HANDOFF if woken past handoff_after_ns; park; woken: spin again, take it with WAITERS set
+//! try      free, and not pending to another thread for less than reserved_ns -> me (lock does so, too); else fail
 //! timeout  woken before, or HANDOFF mine: set WAITERS, clear my HANDOFF and wake lane First; leave
 //! unlock   clear owner; HANDOFF is set: wake lane First, or one waiter if none sleeps there; else WAITERS is: wake one
 //! fair     no WAITERS, or HANDOFF: unlock. Clear WAITERS, wake one waiter, owner me -> GRANTED; if either fails: again
@@ -22,7 +22,7 @@
 //! | 28 | | unused | | |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
 //! | 30 | `WAITERS` | a thread sleeps; while the lock is free with no hand-off pending, its releaser wakes one | a waiter before it sleeps, or a woken waiter that takes the lock | a taker that was not woken |
-//! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or the waiter that set it |
+//! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `handoff_after_ns` | the taker, or the waiter that set it |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While the queue is empty, it
 //! holds a note for threads that know nothing about the lock.
@@ -37,20 +37,21 @@
 //! 3. `HANDOFF` with the generation of this process was set by one thread; `GRANTED` with it is for a woken thread that
 //!    is on its way. While either is set and the lock is free, no other thread takes it until it has found it so for
 //!    the lifetime of a hand-off ([`Lapse`]): then it takes the lock and clears the hand-off. With another generation
-//!    they are void: they were inherited in a `fork`, without the thread. A thread that reads the word clears them
-//!    before anything else ([`RawMutex::look`]).
+//!    they are stale: they were inherited in a `fork`, without the thread. A thread that reads the word clears them
+//!    before anything else ([`RawMutex::poll`]).
 //! 4. `unlock` is one operation, which clears the owner and returns the remaining bits. It does not touch the lock
 //!    after that: another thread may free its memory then. The wake-up that follows uses only the address.
 //! 5. A releaser that finds `HANDOFF` set wakes all of lane `First` and, if none sleeps there, one of lane `Waiters`. A
-//!    thread that clears `HANDOFF` in an owned lock wakes lane `First`. So a claimant that mistakes another's request
-//!    for its own, which has lapsed, leaves no thread asleep, and one stopped in its sleep has a substitute.
+//!    thread that clears `HANDOFF` in an owned lock wakes lane `First`. So a hand-off waiter that mistakes another's
+//!    request for its own, which has lapsed, leaves no thread asleep, and one stopped in its sleep has a substitute.
 //!
 //! Guarantees, of ordering (A) and of progress (P):
 //! - A1. One thread at a time owns the lock; it sees what earlier owners wrote (mutex.acquire, mutex.release).
 //! - A2. The release is the owner's last access to the lock (invariant 4).
 //! - P1. A thread sleeps only if another one will wake it (invariants 1 and 2).
 //! - P2. A waiter that finds the lock taken when it is woken past
-//!   [`claim_after_ns`](crate::wait::Policy::claim_after_ns) requests the next turn; requests are granted one by one,
+//!   [`handoff_after_ns`](crate::wait::Policy::handoff_after_ns) requests the next turn; requests are granted one by
+//! one,
 //!   each with the next release. So no waiter is overtaken for ever.
 //! - P3. A hand-off lapses: a thread that is stopped or that a fork left out bars no other (invariants 3 and 5).
 //! - P4. `try_lock` does not wait; a timed wait ends at its deadline, and passes on a wake-up that it received.
@@ -62,7 +63,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{ByPolicy, Kept, Lapse, Settings, Stamp};
+use crate::wait::{ByPolicy, Lapse, Reserved, Settings, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -72,12 +73,12 @@ pub(super) const WAITERS: u32 = 1 << 30;
 /// The highest bit: [`IntWord::clear_low_half`] distinguishes it from the others.
 pub(super) const HANDOFF: u32 = 1 << 31;
 /// The flags of a pending hand-off: the lock is reserved for a thread that does not own it yet.
-pub(super) const PROMISE: u32 = HANDOFF | GRANTED;
+pub(super) const HANDOFF_MASK: u32 = HANDOFF | GRANTED;
 /// The bits that keep a newcomer from taking the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
 /// The stamp of the process in which a hand-off was made pending.
-pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
+pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: HANDOFF_MASK };
 
 /// A wake-up that a release owes.
 ///
@@ -94,7 +95,7 @@ pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 #[repr(u8)]
 pub enum Owed {
     /// To the waiter that has requested a hand-off.
-    Claimant,
+    HandoffWaiter,
     /// To the longest-sleeping waiter.
     Waiter,
 }
@@ -168,7 +169,7 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     /// Returns whether a thread owns the lock or a hand-off is pending.
     fn is_locked(&self) -> bool {
         let word = self.word.load(Relaxed);
-        word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
+        word & OWNER != 0 || word & HANDOFF_MASK != 0 && !STAMP.is_stale::<P>(word)
     }
 
     /// Returns what has happened to this lock so far.
@@ -236,7 +237,7 @@ impl<P: Platform> RawMutex<P> {
     /// Tries to take a lock whose word had flags or an owner: it may be free though threads sleep.
     #[cold]
     fn try_past(&self, found: u32) -> bool {
-        let mut word = self.settled(found);
+        let mut word = self.clear_stale(found);
         while word & BLOCKED == 0 {
             match self.try_take(word) {
                 Ok(_) => {
@@ -247,7 +248,7 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
-        let lapsed = word & OWNER == 0 && Kept::has_lapsed::<P>(self.address());
+        let lapsed = word & OWNER == 0 && Reserved::has_lapsed::<P>(self.address());
         if lapsed && self.take(word, word & WAITERS) {
             self.counters.count(Event::Acquired);
             self.counters.count(Event::Stole);
@@ -267,15 +268,15 @@ impl<P: Platform> RawMutex<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after clearing a void hand-off (invariant 3).
-    pub(super) fn look(&self) -> u32 {
-        self.settled(self.word.load(Relaxed))
+    /// Returns the word, after clearing a stale hand-off (invariant 3).
+    pub(super) fn poll(&self) -> u32 {
+        self.clear_stale(self.word.load(Relaxed))
     }
 
-    /// Clears a void hand-off in the word, which was `word` a moment ago; returns the word.
-    fn settled(&self, mut word: u32) -> u32 {
-        while STAMP.is_void::<P>(word) {
-            let new = word & !(PROMISE | GENERATION);
+    /// Clears a stale hand-off in the word, which was `word` a moment ago; returns the word.
+    fn clear_stale(&self, mut word: u32) -> u32 {
+        while STAMP.is_stale::<P>(word) {
+            let new = word & !(HANDOFF_MASK | GENERATION);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
                 Ok(_) => word = new,
                 Err(found) => word = found,
@@ -293,7 +294,7 @@ impl<P: Platform> RawMutex<P> {
         // ORDERING mutex.release: pairs with mutex.acquire: publishes what we wrote.
         match self.word.clear_low_half(Release) {
             0 => None,
-            promised if promised < 0 => Some(Owed::Claimant),
+            pending if pending < 0 => Some(Owed::HandoffWaiter),
             _ => Some(Owed::Waiter),
         }
     }
@@ -305,7 +306,7 @@ impl<P: Platform> RawMutex<P> {
     pub fn wake_owed(lock: *const Self, owed: Owed) {
         let address = lock.cast::<P::U32>();
         match owed {
-            Owed::Claimant => {
+            Owed::HandoffWaiter => {
                 if P::wake(address, Lane::First, u32::MAX) == 0 {
                     P::wake(address, Lane::Waiters, 1);
                 }
@@ -332,7 +333,8 @@ impl<P: Platform> RawMutex<P> {
     /// # Safety
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
-        // Read first: a hand-off to a thread woken before a signal handler of this thread forks is void after the fork.
+        // Read first: a hand-off to a thread woken before a signal handler of this thread forks is stale after the
+        // fork.
         let granted = GRANTED | STAMP.now::<P>();
         loop {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
@@ -400,7 +402,7 @@ impl<P: Platform> RawMutex<P> {
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
         let lapse = Lapse::NONE;
-        Waiter { woken, claim: 0, lapse, since: 0, settings }.wait(self, deadline)
+        Waiter { woken, request: 0, lapse, since: 0, settings }.wait(self, deadline)
     }
 }
 
@@ -416,8 +418,8 @@ mod tests {
     use crate::platform::Native;
 
     /// Stamps a hand-off with the generation of another process.
-    fn elsewhere(promise: u32) -> u32 {
-        promise | STAMP.now::<Native>() ^ GENERATION
+    fn elsewhere(pending: u32) -> u32 {
+        pending | STAMP.now::<Native>() ^ GENERATION
     }
 
     #[test]
@@ -431,20 +433,20 @@ mod tests {
     }
 
     #[test]
-    fn a_promise_of_another_process_is_void_to_all() {
-        for promise in [HANDOFF, GRANTED] {
+    fn a_handoff_of_another_process_is_stale_to_all() {
+        for pending in [HANDOFF, GRANTED] {
             let lock = RawMutex::new();
-            lock.word.store(elsewhere(promise) | WAITERS, Relaxed);
+            lock.word.store(elsewhere(pending) | WAITERS, Relaxed);
             assert!(!lock.is_locked());
             assert!(lock.try_lock() && lock.is_locked());
             assert_eq!(lock.word.load(Relaxed) & !OWNER, 0);
-            lock.word.store(promise | STAMP.now::<Native>(), Relaxed);
+            lock.word.store(pending | STAMP.now::<Native>(), Relaxed);
             assert!(lock.is_locked() && !lock.try_lock());
         }
     }
 
     #[test]
-    fn an_owner_that_inherited_a_claim_leaves_none() {
+    fn an_owner_that_inherited_a_request_leaves_none() {
         let lock = RawMutex::new();
         lock.lock();
         lock.word.fetch_or(elsewhere(HANDOFF) | WAITERS, Relaxed);
@@ -455,11 +457,11 @@ mod tests {
     }
 
     #[test]
-    fn who_claimed_before_a_fork_is_an_ordinary_waiter_after_it() {
+    fn a_handoff_waiter_of_before_a_fork_is_an_ordinary_waiter_after_it() {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
         let settings = ByPolicy;
-        let mut waiter = Waiter { woken: true, claim: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
+        let mut waiter = Waiter { woken: true, request: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }

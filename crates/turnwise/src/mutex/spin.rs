@@ -28,7 +28,7 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
     fn found(&self, word: u32) -> Found {
         match Token::new(word & OWNER) {
             _ if self.waiter.may_take(word) => Found::Free,
-            None => Found::Kept,
+            None => Found::Reserved,
             owner => Found::Held(owner),
         }
     }

@@ -1,6 +1,6 @@
 //! How a thread waits for the mutex in the sleeping stage.
 
-use super::raw::{BLOCKED, GENERATION, HANDOFF, OWNER, PROMISE, RawMutex, STAMP, WAITERS};
+use super::raw::{BLOCKED, GENERATION, HANDOFF, HANDOFF_MASK, OWNER, RawMutex, STAMP, WAITERS};
 use crate::events::Event;
 use crate::platform::{Deadline, Lane, Parked, Platform, Word};
 use crate::wait::{Lapse, Settings};
@@ -11,7 +11,7 @@ pub(super) struct Waiter<S> {
     /// Whether it was woken since it arrived (invariant 2).
     pub(super) woken: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it.
-    pub(super) claim: u32,
+    pub(super) request: u32,
     /// The pending hand-off to another thread for which it finds the lock reserved.
     pub(super) lapse: Lapse,
     /// When it arrived, or first had time to read a clock; 0 until then.
@@ -22,7 +22,7 @@ pub(super) struct Waiter<S> {
 impl<S: Settings> Waiter<S> {
     /// Returns whether its own hand-off request is in the word (invariant 3).
     pub(super) fn is_first(&self) -> bool {
-        self.claim != 0
+        self.request != 0
     }
 
     pub(super) fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
@@ -31,13 +31,13 @@ impl<S: Settings> Waiter<S> {
             #[cfg(feature = "spin")]
             if !timed_out && self.settings.spins() {
                 if self.is_first() {
-                    self.knows(lock.look());
+                    self.knows(lock.poll());
                 }
                 if self.spin(lock, deadline) {
                     return true;
                 }
             }
-            let word = lock.look();
+            let word = lock.poll();
             self.knows(word);
             if self.may_take(word) || self.outlasts(lock, word) {
                 if self.take(lock, word) {
@@ -63,8 +63,8 @@ impl<S: Settings> Waiter<S> {
 
     /// Drops its hand-off request if, by this word, that has lapsed or was its parent's.
     fn knows(&mut self, word: u32) {
-        if word & (HANDOFF | GENERATION) != self.claim {
-            self.claim = 0;
+        if word & (HANDOFF | GENERATION) != self.request {
+            self.request = 0;
         }
     }
 
@@ -87,9 +87,9 @@ impl<S: Settings> Waiter<S> {
     /// Takes a free lock, if its word is still `word`.
     pub(super) fn take<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
         let duty = if self.woken { WAITERS } else { 0 };
-        let kept = if word & PROMISE == 0 { 0 } else { word & WAITERS }; // invariant 2
+        let kept = if word & HANDOFF_MASK == 0 { 0 } else { word & WAITERS }; // invariant 2
         let taken = lock.take(word, kept | duty);
-        if taken && word & PROMISE != 0 {
+        if taken && word & HANDOFF_MASK != 0 {
             lock.counters.count(if self.may_take(word) { Event::HandedOff } else { Event::Stole });
         }
         if taken {
@@ -100,17 +100,17 @@ impl<S: Settings> Waiter<S> {
 
     /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
-        let claims = !self.is_first()
+        let requests = !self.is_first()
             && self.woken
-            && word & PROMISE == 0
-            && P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
-        let claim = if claims { HANDOFF | STAMP.now::<P>() } else { 0 };
-        let new = word | WAITERS | claim;
+            && word & HANDOFF_MASK == 0
+            && P::now().saturating_sub(self.since) >= self.settings.handoff_after_ns();
+        let request = if requests { HANDOFF | STAMP.now::<P>() } else { 0 };
+        let new = word | WAITERS | request;
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        self.claim |= claim;
-        lock.counters.count_if(claims, Event::Claimed);
+        self.request |= request;
+        lock.counters.count_if(requests, Event::HandoffRequested);
         Some(new)
     }
 
@@ -119,7 +119,7 @@ impl<S: Settings> Waiter<S> {
         if !self.is_first() && !self.woken {
             return true;
         }
-        let left = lock.word.compare_exchange(word, word & !self.claim | WAITERS, Relaxed, Relaxed).is_ok();
+        let left = lock.word.compare_exchange(word, word & !self.request | WAITERS, Relaxed, Relaxed).is_ok();
         if left && self.is_first() {
             P::wake(&raw const lock.word, Lane::First, u32::MAX);
         }

@@ -21,7 +21,7 @@ pub enum Pause {
     Rest(u32),
     /// Yields this CPU to another runnable thread, if there is one.
     Yield,
-    /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
+    /// Yields this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
     /// far as the platform can tell, let other programs run instead. It is for a thread that could continue without it.
     Offer,
     /// Sleeps for about this many nanoseconds, or until a signal handler has run. It is not a cancellation point.
@@ -29,7 +29,7 @@ pub enum Pause {
 }
 
 impl Pause {
-    /// Pauses on a platform that has no better way: it rests by the clock, naps on a word that nobody wakes, takes
+    /// Pauses on a platform that has no better way: it rests by the clock, naps on a word that no thread wakes, takes
     /// an offer as a yield, and does nothing for a yield.
     #[inline(always)]
     #[track_caller]

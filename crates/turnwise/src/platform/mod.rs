@@ -10,10 +10,10 @@ mod make;
 
 mod ask;
 mod bare;
-mod patience;
 pub(crate) mod racy;
 pub(crate) mod slot;
 mod word;
+mod yield_then_sleep;
 
 #[cfg(feature = "native")]
 pub mod native;
@@ -22,9 +22,9 @@ pub use ask::{Hint, Pause, Preempt};
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
-pub use patience::Patience;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
+pub use yield_then_sleep::YieldThenSleep;
 
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -211,7 +211,7 @@ pub struct SpinLimit {
     pub until: Option<u64>,
     /// Stop when this thread is found to be off the CPU.
     pub owner: Option<Token>,
-    /// Poll only every [`look_ns`](crate::wait::Policy::look_ns), since a poll of a word that its owner is about to
+    /// Poll only every [`poll_ns`](crate::wait::Policy::poll_ns), since a poll of a word that its owner is about to
     /// write takes the cache line from it; and stop when polls have found the line unchanged for this long, as far as
     /// the platform can tell. `None` suits a word that is written once, for the spinner: it polls all the time.
     pub still_ns: Option<u32>,

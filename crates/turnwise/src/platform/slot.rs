@@ -2,7 +2,7 @@
 
 use super::{Platform, Token};
 use crate::osq::Node;
-use crate::wait::Kept;
+use crate::wait::Reserved;
 use core::cell::Cell;
 
 /// The storage of one thread. A platform keeps these in static memory, so that no lock path allocates and a
@@ -32,7 +32,7 @@ pub(crate) struct Private {
     /// Whether the node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
     /// The lock that it last found reserved for another.
-    pub(crate) kept: Cell<Kept>,
+    pub(crate) reserved: Cell<Reserved>,
     /// The current wait of the thread, if the platform records that; [`Waited::NOWHERE`] if there is none.
     #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
     pub(crate) waited: Cell<Waited>,
@@ -41,7 +41,7 @@ pub(crate) struct Private {
     pub(crate) waits: Cell<u8>,
     /// The thread's quantum on its CPU, with the lock that it last contended for.
     #[cfg(feature = "spin")]
-    pub(crate) quantum: Cell<Quantum>,
+    pub(crate) yield_interval: Cell<YieldInterval>,
 }
 
 impl Private {
@@ -49,21 +49,21 @@ impl Private {
     #[cfg(feature = "native")]
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
-        self.kept.set(Kept::NONE);
+        self.reserved.set(Reserved::NONE);
         self.waited.set(Waited::NOWHERE);
         #[cfg(feature = "spin")]
-        self.quantum.set(Quantum::NEW);
+        self.yield_interval.set(YieldInterval::NEW);
     }
 
     pub(crate) const fn new() -> Self {
         Private {
             node_busy: Cell::new(false),
-            kept: Cell::new(Kept::NONE),
+            reserved: Cell::new(Reserved::NONE),
             waited: Cell::new(Waited::NOWHERE),
             #[cfg(feature = "spin")]
             waits: Cell::new(0),
             #[cfg(feature = "spin")]
-            quantum: Cell::new(Quantum::NEW),
+            yield_interval: Cell::new(YieldInterval::NEW),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Waited {
 /// A thread's quantum on its CPU while it contends for a lock.
 #[cfg(feature = "spin")]
 #[derive(Clone, Copy)]
-pub(crate) struct Quantum {
+pub(crate) struct YieldInterval {
     /// The address of the lock.
     pub(crate) address: usize,
     pub(crate) since: u64,
@@ -93,8 +93,8 @@ pub(crate) struct Quantum {
 }
 
 #[cfg(feature = "spin")]
-impl Quantum {
-    pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0 };
+impl YieldInterval {
+    pub(crate) const NEW: YieldInterval = YieldInterval { address: 0, since: 0, seen: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

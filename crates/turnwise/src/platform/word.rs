@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// use turnwise::platform::Word;
 ///
-/// /// Looks once.
+/// /// Polls once.
 /// fn seen<W: Word>(word: &W) -> W::Value {
 ///     word.load(Relaxed)
 /// }

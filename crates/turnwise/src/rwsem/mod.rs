@@ -38,7 +38,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 ///
 /// **Order.** Newcomers may take a free lock before sleepers. Once a writer sleeps, no more readers are admitted
 /// alongside the current ones; after the writer, all waiting readers enter together. A thread, reader or writer, that
-/// was overtaken for [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) is handed the lock next.
+/// was overtaken for [`Policy::handoff_after_ns`](crate::wait::Policy::handoff_after_ns) is handed the lock next.
 ///
 /// **Recursion.** A thread that holds the lock in any mode must not acquire it again: not for writing, since it would
 /// wait for itself; nor for reading, since a writer that came in between waits for the first read lock to be released,

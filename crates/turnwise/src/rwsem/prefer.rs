@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_beside_an_upgradable_reader_bars_no_reader() {
+    fn a_request_beside_an_upgradable_reader_bars_no_reader() {
         assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | HANDOFF | READERS | 1), 0);
         assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | HANDOFF | WRITERS), HANDOFF | WRITERS);
         assert_eq!(Prefer::Writers.keeps_out(UPGRADABLE | WRITER | HANDOFF), WRITER | HANDOFF);

@@ -4,11 +4,13 @@
 //!
 //! ```text
 //! read       count + 1: entered. The word found bars it: count - 1, unless nothing bars it now; then the slow path:
-//!            poll while a writer runs; set READERS; park; woken: again; past claim_after_ns: pass WRITERS, set HANDOFF
+//!            poll while a writer runs; set READERS; park; woken: again; past handoff_after_ns: pass WRITERS, set
+//!    HANDOFF
 //! write      free, without HANDOFF -> WRITER (steals from sleepers); else the slow path: optimistic spin in the queue;
-//!            set WRITERS; park; woken: spin again, take it with WRITERS set; past claim_after_ns: set HANDOFF
-//! unlock     reader: count - 1; the last one wakes the upgrader, else the claimant, else one writer
-//!            writer: HANDOFF: clear WRITER, wake the claimant; else clear all flags, wake all readers and one writer
+//!            set WRITERS; park; woken: spin again, take it with WRITERS set; past handoff_after_ns: set HANDOFF
+//! unlock     reader: count - 1; the last one wakes the upgrader, else the handoff_waiter, else one writer
+//!            writer: HANDOFF: clear WRITER, wake the handoff_waiter; else clear all flags, wake all readers and one
+//!    writer
 //! upgrade    UPGRADABLE alone -> WRITER; else set WRITER, too; spin, park until the count is 0; clear UPGRADABLE
 //! downgrade  as unlock, but 1 in the count, or UPGRADABLE, stays
 //! ```
@@ -22,7 +24,7 @@
 //! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and does not bar those that go first | that writer | that writer |
-//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the taker, or the waiter that set it |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `handoff_after_ns` | the taker, or the waiter that set it |
 //! | 30 | `READERS` | a reader, or a thread that waits to be upgradable, may sleep | that thread, before it sleeps | a thread that lets all readers in, and wakes them |
 //! | 31 | `WRITERS` | a writer may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
@@ -32,9 +34,9 @@
 //!
 //! Invariants:
 //! 1. A thread that takes the count from 1 to 0, by leaving or by undoing its addition, owes the wake-ups: of the
-//!    upgrader if there is one, else of the claimant, else of one writer; of none while a writer or an upgradable
-//!    reader has the lock, which then owes them. So a thread that went to sleep because of too high a count is woken
-//!    when the count is correct again.
+//!    upgrader if there is one, else of the hand-off waiter, else of one writer; of none while a writer or an
+//!    upgradable reader has the lock, which then owes them. So a thread that went to sleep because of too high a count
+//!    is woken when the count is correct again.
 //! 2. `READERS` is set only together with a flag that bars its reader. A thread that clears the last such flag clears
 //!    `READERS` in the same exchange, and wakes all readers. "Reader" includes a thread that waits to be upgradable,
 //!    which bars no reader from a lock that an upgradable reader has: not by `READERS`, nor by `HANDOFF` (invariant 5).
@@ -44,12 +46,12 @@
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
 //! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that then frees the lock
 //!    wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free but reserved for the
-//!    lifetime of a hand-off ([`Kept`]): it takes the lock, clears all flags and wakes all waiters. A thread that
+//!    lifetime of a hand-off ([`Reserved`]): it takes the lock, clears all flags and wakes all waiters. A thread that
 //!    leaves a lock to one that is not asleep wakes another in its place, which then finds it so. A thread that clears
 //!    `HANDOFF` in a lock that is not free wakes lane `First`: one whose request has lapsed may have cleared another's.
-//! 6. All this holds for flags with the generation of this process. Those with another are void: they were inherited in
-//!    a `fork`, without the threads. A thread that reads the word clears them before anything else
-//!    ([`RawRwSem::look`]); one that sleeps here has done so.
+//! 6. All this holds for flags with the generation of this process. Those with another are stale: they were inherited
+//!    in a `fork`, without the threads. A thread that reads the word clears them before anything else
+//!    ([`RawRwSem::poll`]); one that sleeps here has done so.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
@@ -62,7 +64,8 @@
 //! - A3. A release is its thread's last access to the lock (invariant 7).
 //! - P1. A thread sleeps only if another one will wake it (invariants 1 to 4).
 //! - P2. With [`Prefer::Writers`] neither side starves the other: a sleeping writer keeps new readers out, and a waiter
-//!   woken past `claim_after_ns` that cannot enter requests the next turn. With [`Prefer::Readers`] a thread that reads
+//!   woken past `handoff_after_ns` that cannot enter requests the next turn. With [`Prefer::Readers`] a thread that
+//! reads
 //!   may read again, and writers may starve.
 //! - P3. A hand-off lapses, and is void in a forked child: it bars no other thread for ever (invariants 5 and 6).
 //! - P4. Tries do not wait (a passing addition may make them fail); a timed wait ends at its deadline, and passes on a
@@ -75,7 +78,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
-use crate::wait::{ByPolicy, Kept, Stamp};
+use crate::wait::{ByPolicy, Reserved, Stamp};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
@@ -164,20 +167,20 @@ impl<P: Platform> RawRwSem<P> {
     /// one; returns whether it acquired it. It reads the word before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, ByPolicy))
+        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, ByPolicy))
     }
 
     /// Acquires the lock for reading if that is possible at once, with a choice of which side goes first.
     #[inline]
     pub fn try_read_with(&self, prefer: Prefer) -> bool {
-        self.counters.attempt(self.look_and_enter(prefer) || self.enter_past(prefer))
+        self.counters.attempt(self.poll_and_enter(prefer) || self.enter_past(prefer))
     }
 
-    /// Tries again for a reader that found itself barred, perhaps by void flags.
+    /// Tries again for a reader that found itself barred, perhaps by stale flags.
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
         let found = self.word.load(Relaxed);
-        let word = self.settled(found);
+        let word = self.clear_stale(found);
         match (prefer.bars(word), prefer.keeps_out(word)) {
             (0, _) => word != found && self.enter(prefer),
             (_, 0) => self.take(word, word + 1).is_ok(),
@@ -187,7 +190,7 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Takes a free lock that is reserved for others, if that reservation has lapsed, in the mode `hold`.
     fn take_lapsed(&self, word: u32, hold: u32) -> bool {
-        let lapsed = word & HELD == 0 && word & FLAGS != 0 && Kept::has_lapsed::<P>(self.address());
+        let lapsed = word & HELD == 0 && word & FLAGS != 0 && Reserved::has_lapsed::<P>(self.address());
         let taken = lapsed && self.take(word, hold).is_ok();
         if taken {
             wake_all::<P>(&raw const self.word, word);
@@ -199,14 +202,14 @@ impl<P: Platform> RawRwSem<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after clearing void flags (invariant 6).
-    pub(super) fn look(&self) -> u32 {
-        self.settled(self.word.load(Relaxed))
+    /// Returns the word, after clearing stale flags (invariant 6).
+    pub(super) fn poll(&self) -> u32 {
+        self.clear_stale(self.word.load(Relaxed))
     }
 
-    /// Clears void flags in the word, which was `word` a moment ago; returns the word.
-    fn settled(&self, mut word: u32) -> u32 {
-        while STAMP.is_void::<P>(word) {
+    /// Clears stale flags in the word, which was `word` a moment ago; returns the word.
+    fn clear_stale(&self, mut word: u32) -> u32 {
+        while STAMP.is_stale::<P>(word) {
             let new = STAMP.without(word, FLAGS);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
                 Ok(_) => word = new,
@@ -217,7 +220,7 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     #[inline]
-    pub(super) fn look_and_enter(&self, prefer: Prefer) -> bool {
+    pub(super) fn poll_and_enter(&self, prefer: Prefer) -> bool {
         // Read first: a thread that tries again and again must not keep the count above 0.
         prefer.bars(self.word.load(Relaxed)) == 0 && self.enter(prefer)
     }
@@ -236,7 +239,7 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Acquires the lock for reading, or gives up at the deadline if there is one; returns which other users it met.
     #[inline]
-    pub(crate) fn read_and_tell(&self, deadline: Option<Deadline>) -> Met {
+    pub(crate) fn read_and_report(&self, deadline: Option<Deadline>) -> Met {
         let found = self.count_in();
         let barred = found & Prefer::Writers.barred() != 0;
         let taken = !barred || !self.take_back(Prefer::Writers);
@@ -340,7 +343,7 @@ impl<P: Platform> RawRwSem<P> {
     /// Tries to acquire for writing a lock whose word had flags or a count: it may be free though threads sleep.
     #[cold]
     fn take_write_past(&self, found: u32) -> bool {
-        let mut word = self.settled(found);
+        let mut word = self.clear_stale(found);
         while word & (HELD | HANDOFF) == 0 {
             match self.take(word, word | WRITER) {
                 Ok(_) => {
@@ -383,7 +386,7 @@ impl<P: Platform> RawRwSem<P> {
             match self.take(word, word | UPGRADABLE) {
                 Ok(_) => return true,
                 Err(found) if found & NOT_UPGRADABLE == 0 => word = found,
-                Err(found) => word = self.settled(found),
+                Err(found) => word = self.clear_stale(found),
             }
             if word & NOT_UPGRADABLE != 0 {
                 return self.take_lapsed(word, UPGRADABLE);
@@ -532,7 +535,7 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn release_slow(&self, keep: u32) {
         let address = &raw const self.word;
-        let mut word = self.look();
+        let mut word = self.poll();
         loop {
             // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write, as in `release`.
             match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {
@@ -548,7 +551,7 @@ impl<P: Platform> RawRwSem<P> {
 }
 
 /// Returns the word after its writer or upgradable reader has left, except for the part that it keeps: all waiters are
-/// let in, or only the claimant, and then the others stay announced.
+/// let in, or only the hand-off waiter, and then the others stay announced.
 fn released(word: u32) -> u32 {
     if word & HANDOFF != 0 { word & !(WRITER | UPGRADABLE) } else { word & COUNT }
 }
@@ -567,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_lets_all_in_or_only_the_claimant() {
+    fn a_release_lets_all_in_or_only_the_handoff_waiter() {
         assert_eq!(released(WRITER | READERS | WRITERS | 2), 2);
         assert_eq!(released(UPGRADABLE | WRITER | WRITERS | 3), 3);
         assert_eq!(released(WRITER | HANDOFF | READERS | WRITERS), HANDOFF | READERS | WRITERS);

@@ -51,7 +51,7 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
         if barred == 0 {
             Found::Free
         } else if barred & !HELD != 0 || word & held == 0 {
-            Found::Kept
+            Found::Reserved
         } else {
             Found::Held(Token::new(self.lock.writer_of(word)))
         }

@@ -10,14 +10,14 @@ use super::wake::wake_all;
 use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;
-use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, Word};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word, YieldThenSleep};
 use crate::wait::{ByPolicy, Lapse, Settings};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading like [`RawRwSem::read_with`], with settings for this wait, if it must wait.
     pub fn read_tuned(&self, prefer: Prefer, deadline: Option<Deadline>, settings: impl Settings) -> bool {
-        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline, settings))
+        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, settings))
     }
 
     /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings for this wait, if it must wait.
@@ -98,8 +98,8 @@ pub(super) struct Waiter<S> {
     /// Whether it was woken since it arrived (invariant 3).
     woken: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it (invariant 5).
-    claim: u32,
-    /// Whether it was woken `claim_after_ns` after its arrival.
+    request: u32,
+    /// Whether it was woken `handoff_after_ns` after its arrival.
     late: bool,
     /// The pending hand-off to others for which it finds the lock reserved.
     lapse: Lapse,
@@ -110,27 +110,27 @@ pub(super) struct Waiter<S> {
 
 impl<S: Settings> Waiter<S> {
     fn new(kind: Kind, settings: S) -> Self {
-        Waiter { kind, woken: false, claim: 0, late: false, lapse: Lapse::NONE, since: 0, settings }
+        Waiter { kind, woken: false, request: 0, late: false, lapse: Lapse::NONE, since: 0, settings }
     }
 
     /// Returns whether its own hand-off request is in the word.
     pub(super) fn is_first(&self) -> bool {
-        self.claim != 0
+        self.request != 0
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut patience) = (false, Patience::new());
+        let (mut timed_out, mut yielder) = (false, YieldThenSleep::new());
         loop {
             #[cfg(feature = "spin")]
             if !timed_out && self.settings.spins() {
                 if self.is_first() {
-                    self.knows(lock.look());
+                    self.knows(lock.poll());
                 }
                 if self.spin(lock, deadline) {
                     return true;
                 }
             }
-            let word = lock.look();
+            let word = lock.poll();
             self.knows(word);
             let barred = self.barred_by(word);
             let lapsed = self.lapse.has_come::<P>(lock.address(), barred != 0 && word & HELD == 0);
@@ -143,7 +143,7 @@ impl<S: Settings> Waiter<S> {
                     return false;
                 }
             } else if barred == FULL {
-                patience.wait::<P>(); // no thread would wake us
+                yielder.wait::<P>(); // no thread would wake us
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
             } else if let Some(word) = self.announce(lock, word) {
                 self.sleep(lock, word, deadline);
@@ -154,8 +154,8 @@ impl<S: Settings> Waiter<S> {
 
     /// Drops its hand-off request if, by this word, that has lapsed or was its parent's.
     fn knows(&mut self, word: u32) {
-        if word & (HANDOFF | GENERATION) != self.claim {
-            self.claim = 0;
+        if word & (HANDOFF | GENERATION) != self.request {
+            self.request = 0;
         }
     }
 
@@ -231,16 +231,16 @@ impl<S: Settings> Waiter<S> {
 
     /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
-        let claim = self.late && word & HANDOFF == 0;
+        let request = self.late && word & HANDOFF == 0;
         let asleep = if self.kind == Kind::Writer { WRITERS } else { READERS };
-        let new = STAMP.with::<P>(word, asleep | if claim { HANDOFF } else { 0 });
+        let new = STAMP.with::<P>(word, asleep | if request { HANDOFF } else { 0 });
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        if claim {
-            self.claim = new & (HANDOFF | GENERATION);
+        if request {
+            self.request = new & (HANDOFF | GENERATION);
         }
-        lock.counters.count_if(claim, Event::Claimed);
+        lock.counters.count_if(request, Event::HandoffRequested);
         Some(new)
     }
 
@@ -257,7 +257,7 @@ impl<S: Settings> Waiter<S> {
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
             self.woken = true;
-            self.late |= P::now().saturating_sub(self.since) >= self.settings.claim_after_ns();
+            self.late |= P::now().saturating_sub(self.since) >= self.settings.handoff_after_ns();
         }
     }
 
@@ -267,7 +267,7 @@ impl<S: Settings> Waiter<S> {
             return true; // they have no duty: they are woken together
         }
         // Invariant 4: perhaps we were the one that `WRITERS` stands for.
-        let cleared = READERS | WRITERS | self.claim & HANDOFF;
+        let cleared = READERS | WRITERS | self.request & HANDOFF;
         if lock.word.compare_exchange(word, STAMP.without(word, cleared), Relaxed, Relaxed).is_err() {
             return false;
         }

@@ -1,8 +1,9 @@
 //! Spin locks, whose waiters poll. They are for code that cannot sleep, and for sections of a few instructions with no
 //! more threads than CPUs. Everywhere else use [`crate::Mutex`]: a spinner that waits for a thread that is off its CPU
 //! burns CPU time, and the fair ones among these do so for every thread in the queue. On an operating system a spinner
-//! without a deadline and without back-off yields now and then ([`Policy::turn_ns`](crate::wait::Policy::turn_ns)), so
-//! that it does not keep that thread from running for whole time slices.
+//! without a deadline and without back-off yields now and then
+//! ([`Policy::yield_after_ns`](crate::wait::Policy::yield_after_ns)), so that it does not keep that thread from running
+//! for whole time slices.
 //!
 //! | lock | bytes | order | waiters spin on | unlock needs |
 //! |---|---|---|---|---|

@@ -28,7 +28,7 @@
 //!
 //! Invariants:
 //! 1. The thread that sets `HELD` has the lock until it clears it.
-//! 2. A node is reachable only while its thread is in `wait_in_line`; a thread leaves the queue by resetting the tail
+//! 2. A node is reachable only while its thread is in `wait_in_queue`; a thread leaves the queue by resetting the tail
 //!    to 0, or after its successor linked itself and was made head. Nodes are static: a stale read of one yields a
 //!    wrong value, never a wild pointer.
 //! 3. Only the head, and threads that cannot join the queue, try to set `HELD` while there is a queue.
@@ -51,7 +51,7 @@
 use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::osq::{Looks, Node};
+use crate::osq::{Node, Polls};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -158,7 +158,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn lock_slow(&self) {
         match P::me() {
             Some(me) if !me.slot.private.node_busy.replace(true) => {
-                self.wait_in_line(me);
+                self.wait_in_queue(me);
                 me.slot.node_is_back();
             }
             _ => {
@@ -168,7 +168,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         }
     }
 
-    fn wait_in_line(&self, me: Me<P>) {
+    fn wait_in_queue(&self, me: Me<P>) {
         let node = &me.slot.node;
         // Step A: join at the end, and wait for our predecessor to make us head.
         node.next.store(0, Relaxed);
@@ -203,13 +203,13 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         if !P::calls_may_be_left() {
             return P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE).ok().and_then(Token::new);
         }
-        let mut looks = Looks::default();
+        let mut polls = Polls::default();
         loop {
             let next = Token::new(node.next.load(Relaxed));
             if next.is_some() {
                 return next;
             }
-            if !looks.wait::<P>() {
+            if !polls.wait::<P>() {
                 node.lose();
                 return None;
             }

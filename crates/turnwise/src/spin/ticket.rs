@@ -194,7 +194,7 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
 
     /// Begins a wait. The word shows how many tickets come before, not which thread is the owner.
     fn backoff() -> B {
-        const { assert!(!B::LOOKS_AT_MARKS, "a ticket lock's word has no mark of its owner") };
+        const { assert!(!B::READS_MARKS, "a ticket lock's word has no mark of its owner") };
         B::start()
     }
 

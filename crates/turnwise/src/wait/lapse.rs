@@ -2,38 +2,38 @@
 //!
 //! A lock may be free but reserved for one thread: one that requested a hand-off, that was woken for it, or that sleeps
 //! and precedes newcomers. A signal handler, a debugger or the scheduler may keep that thread from coming. A thread
-//! that finds such a lock waits [`kept_ns`](super::Policy::kept_ns), then takes the lock and clears the hand-off in its
-//! word.
+//! that finds such a lock waits [`reserved_ns`](super::Policy::reserved_ns), then takes the lock and clears the
+//! hand-off in its word.
 //!
 //! A word has no room for the time of a hand-off, so each thread goes by what it found itself, and notes it in its
 //! slot: one that only tries, or that times out sooner, resumes that wait when it comes again. Such a note may be older
-//! than the hand-off: then that is cut short, and its thread waits as if it had never been offered the lock.
+//! than the hand-off: then that is cut short, and its thread waits as if it had never been handed the lock.
 
 use super::policy;
 use crate::platform::{Clock, Deadline, Platform};
 
 /// A lock that a thread found free but reserved for another, and since when.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct Reserved {
     /// The address of the lock, or 0 for none.
     address: usize,
     since: u64,
 }
 
-impl Kept {
-    pub(crate) const NONE: Kept = Kept { address: 0, since: 0 };
+impl Reserved {
+    pub(crate) const NONE: Reserved = Reserved { address: 0, since: 0 };
 
     /// Returns until when the lock at `address`, which the calling thread finds reserved now, stays so.
     fn until<P: Platform>(address: usize) -> u64 {
-        let new = || Kept { address, since: P::now() };
-        let kept = P::me().map_or_else(new, |me| {
-            let kept = &me.slot.private.kept;
-            if kept.get().address != address {
-                kept.set(new());
+        let new = || Reserved { address, since: P::now() };
+        let reserved = P::me().map_or_else(new, |me| {
+            let reserved = &me.slot.private.reserved;
+            if reserved.get().address != address {
+                reserved.set(new());
             }
-            kept.get()
+            reserved.get()
         });
-        kept.since.saturating_add(policy().kept_ns)
+        reserved.since.saturating_add(policy().reserved_ns)
     }
 
     /// Returns whether a thread that only tries may take the lock at `address`, which it finds free but reserved.
@@ -49,9 +49,9 @@ impl Kept {
     /// Forgets that the lock at `address` was reserved.
     fn forget<P: Platform>(address: usize) {
         if let Some(me) = P::me()
-            && me.slot.private.kept.get().address == address
+            && me.slot.private.reserved.get().address == address
         {
-            me.slot.private.kept.set(Kept::NONE);
+            me.slot.private.reserved.set(Reserved::NONE);
         }
     }
 }
@@ -66,14 +66,15 @@ pub(crate) struct Lapse {
 impl Lapse {
     pub(crate) const NONE: Lapse = Lapse { at: 0 };
 
-    /// Returns whether the waiter may take the lock at `address` despite a hand-off. `kept`: it is free, but reserved.
-    pub(crate) fn has_come<P: Platform>(&mut self, address: usize, kept: bool) -> bool {
-        if !kept {
+    /// Returns whether the waiter may take the lock at `address` despite a hand-off. `reserved`: it is free, but
+    /// reserved.
+    pub(crate) fn has_come<P: Platform>(&mut self, address: usize, reserved: bool) -> bool {
+        if !reserved {
             self.end::<P>(address);
             return false;
         }
         if self.at == 0 {
-            self.at = Kept::until::<P>(address);
+            self.at = Reserved::until::<P>(address);
         }
         P::now() >= self.at
     }
@@ -82,7 +83,7 @@ impl Lapse {
     pub(crate) fn end<P: Platform>(&mut self, address: usize) {
         if self.at != 0 {
             self.at = 0;
-            Kept::forget::<P>(address);
+            Reserved::forget::<P>(address);
         }
     }
 

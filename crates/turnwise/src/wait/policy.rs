@@ -11,8 +11,8 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 /// ```
 /// use turnwise::wait::{Field, Policy};
 ///
-/// let field = Field::named("turn_ns").expect("there is one");
-/// assert_eq!((field.unit, field.get(&Policy::DEFAULT)), ("ns", Policy::DEFAULT.turn_ns));
+/// let field = Field::named("yield_after_ns").expect("there is one");
+/// assert_eq!((field.unit, field.get(&Policy::DEFAULT)), ("ns", Policy::DEFAULT.yield_after_ns));
 /// ```
 #[derive(Clone, Copy)]
 pub struct Field {
@@ -66,8 +66,8 @@ impl fmt::Debug for Field {
 /// use turnwise::wait::{Field, Policy};
 ///
 /// let mut policy = Policy::DEFAULT;
-/// let refused = Field::named("turn_ns").expect("there is one").set(&mut policy, 0).unwrap_err();
-/// assert_eq!(refused.to_string(), "turn_ns is from 1 to 1000000000 (ns), not 0");
+/// let refused = Field::named("yield_after_ns").expect("there is one").set(&mut policy, 0).unwrap_err();
+/// assert_eq!(refused.to_string(), "yield_after_ns is from 1 to 1000000000 (ns), not 0");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfBounds {
@@ -91,7 +91,7 @@ macro_rules! table {
         /// ```
         /// use turnwise::wait::Policy;
         ///
-        /// assert_eq!(Policy::DEFAULT.close_looks, 3);
+        /// assert_eq!(Policy::DEFAULT.close_polls, 3);
         /// ```
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(clippy::exhaustive_structs, reason = "experiments change some numbers of `DEFAULT`")]
@@ -128,22 +128,22 @@ table! {
     /// longest pause between polls of a [`Semaphore`](crate::Semaphore).
     still_ns = 10_000 ns, 0..=1_000_000_000;
     /// How many polls of a lock are made back to back when a wait begins and no other thread spins.
-    close_looks = 3 looks, 0..=1_000;
+    close_polls = 3 polls, 0..=1_000;
     /// The time between two polls by the one thread that polls: about the length of a short section.
-    look_ns = 70 ns, 1..=1_000_000;
+    poll_ns = 70 ns, 1..=1_000_000;
     /// How long, in transfers of a cache line between CPUs, that thread stays away from an owner that takes the lock
     /// again and again: a batch of sections makes up for moving the lock and the data it guards.
     batch_lines = 256 lines, 0..=1_000_000;
-    /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
+    /// A thread that has contended for a lock for this long without sleeping yields its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
     /// such slices; with this they take turns a hundred times as often, for one context switch a turn. A spinner of
     /// a spin lock without a deadline and without back-off yields as often.
-    turn_ns = 64_000 ns, 1..=1_000_000_000;
+    yield_after_ns = 64_000 ns, 1..=1_000_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again requests a hand-off.
-    claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
+    handoff_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
     /// How long a free lock stays reserved for a thread that does not come: hundreds of times the length of a wake-up,
     /// and the time slices of a dozen other threads on the same CPU.
-    kept_ns = 50_000_000 ns, 1..=1_000_000_000_000;
+    reserved_ns = 50_000_000 ns, 1..=1_000_000_000_000;
 
     /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
@@ -165,8 +165,8 @@ impl Policy {
     #[must_use]
     pub fn away_ns(&self, line_ns: u32, before: u32) -> u32 {
         let lines = self.batch_lines.saturating_mul(1 << before.min(5)) / 8;
-        let most = (2 * self.still_ns).max(self.look_ns).min(u32::MAX.into());
-        u64::from(line_ns).saturating_mul(lines).clamp(self.look_ns, most) as u32
+        let most = (2 * self.still_ns).max(self.poll_ns).min(u32::MAX.into());
+        u64::from(line_ns).saturating_mul(lines).clamp(self.poll_ns, most) as u32
     }
 }
 
@@ -223,9 +223,9 @@ mod tests {
     #[test]
     fn a_value_out_of_bounds_changes_nothing() {
         let mut policy = Policy::DEFAULT;
-        let field = Field::named("turn_ns").unwrap();
+        let field = Field::named("yield_after_ns").unwrap();
         let error = field.set(&mut policy, 0).unwrap_err();
-        assert_eq!(std::string::ToString::to_string(&error), "turn_ns is from 1 to 1000000000 (ns), not 0");
+        assert_eq!(std::string::ToString::to_string(&error), "yield_after_ns is from 1 to 1000000000 (ns), not 0");
         assert_eq!(policy, Policy::DEFAULT);
         assert!(Field::named("no_such").is_none());
     }

@@ -17,7 +17,7 @@ use crate::platform::{Hint, Platform};
 ///
 /// let patient = Tuned { spin_ns: Some(1_000_000), ..Tuned::default() };
 /// assert_eq!(patient.spin_ns::<turnwise::platform::DefaultPlatform>(), 1_000_000);
-/// assert_eq!(patient.turn_ns(), ByPolicy.turn_ns());
+/// assert_eq!(patient.yield_after_ns(), ByPolicy.yield_after_ns());
 /// ```
 pub trait Settings: Copy + sealed::Sealed {
     /// Returns whether the thread spins at all before it sleeps.
@@ -27,11 +27,12 @@ pub trait Settings: Copy + sealed::Sealed {
     /// Returns the longest spin before sleeping
     /// ([`Policy::spin_ns_per_cpu`](super::Policy::spin_ns_per_cpu), on this machine).
     fn spin_ns<P: Platform>(self) -> u64;
-    /// Returns after how long without sleep a thread offers its CPU ([`Policy::turn_ns`](super::Policy::turn_ns)).
-    fn turn_ns(self) -> u64;
+    /// Returns after how long without sleep a thread yields its CPU
+    /// ([`Policy::yield_after_ns`](super::Policy::yield_after_ns)).
+    fn yield_after_ns(self) -> u64;
     /// Returns how long a waiter is overtaken before it requests a hand-off
-    /// ([`Policy::claim_after_ns`](super::Policy::claim_after_ns)).
-    fn claim_after_ns(self) -> u64;
+    /// ([`Policy::handoff_after_ns`](super::Policy::handoff_after_ns)).
+    fn handoff_after_ns(self) -> u64;
 }
 
 mod sealed {
@@ -47,7 +48,7 @@ mod sealed {
 /// ```
 /// use turnwise::wait::{ByPolicy, Policy, Settings};
 ///
-/// assert_eq!(ByPolicy.turn_ns(), Policy::DEFAULT.turn_ns);
+/// assert_eq!(ByPolicy.yield_after_ns(), Policy::DEFAULT.yield_after_ns);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "it has nothing of its own")]
@@ -60,13 +61,13 @@ impl Settings for ByPolicy {
     }
 
     #[inline(always)]
-    fn turn_ns(self) -> u64 {
-        policy().turn_ns
+    fn yield_after_ns(self) -> u64 {
+        policy().yield_after_ns
     }
 
     #[inline(always)]
-    fn claim_after_ns(self) -> u64 {
-        policy().claim_after_ns
+    fn handoff_after_ns(self) -> u64 {
+        policy().handoff_after_ns
     }
 }
 
@@ -90,10 +91,10 @@ impl Settings for ByPolicy {
 pub struct Tuned {
     /// The longest spin before sleeping; with 0 there is none at all.
     pub spin_ns: Option<u64>,
-    /// How long a thread contends without sleeping before it offers its CPU.
-    pub turn_ns: Option<u64>,
+    /// How long a thread contends without sleeping before it yields its CPU.
+    pub yield_after_ns: Option<u64>,
     /// How long a waiter is overtaken before it requests a hand-off.
-    pub claim_after_ns: Option<u64>,
+    pub handoff_after_ns: Option<u64>,
 }
 
 impl Settings for Tuned {
@@ -105,12 +106,12 @@ impl Settings for Tuned {
         self.spin_ns.unwrap_or_else(|| ByPolicy.spin_ns::<P>())
     }
 
-    fn turn_ns(self) -> u64 {
-        self.turn_ns.unwrap_or_else(|| ByPolicy.turn_ns())
+    fn yield_after_ns(self) -> u64 {
+        self.yield_after_ns.unwrap_or_else(|| ByPolicy.yield_after_ns())
     }
 
-    fn claim_after_ns(self) -> u64 {
-        self.claim_after_ns.unwrap_or_else(|| ByPolicy.claim_after_ns())
+    fn handoff_after_ns(self) -> u64 {
+        self.handoff_after_ns.unwrap_or_else(|| ByPolicy.handoff_after_ns())
     }
 }
 
@@ -120,18 +121,22 @@ mod tests {
     use crate::platform::Bare;
 
     fn all(settings: impl Settings) -> [u64; 3] {
-        [settings.spin_ns::<Bare>(), settings.turn_ns(), settings.claim_after_ns()]
+        [settings.spin_ns::<Bare>(), settings.yield_after_ns(), settings.handoff_after_ns()]
     }
 
     #[test]
     fn what_is_not_set_is_the_policys() {
         assert_eq!(
             all(Tuned::default()),
-            [policy().spin_ns_per_cpu * u64::from(Bare::hint(Hint::Cpus)), policy().turn_ns, policy().claim_after_ns]
+            [
+                policy().spin_ns_per_cpu * u64::from(Bare::hint(Hint::Cpus)),
+                policy().yield_after_ns,
+                policy().handoff_after_ns
+            ]
         );
         assert_eq!(all(ByPolicy), all(Tuned::default()));
         assert!(ByPolicy.spins() && Tuned::default().spins());
-        let set = Tuned { spin_ns: Some(0), turn_ns: Some(3), claim_after_ns: Some(4) };
+        let set = Tuned { spin_ns: Some(0), yield_after_ns: Some(3), handoff_after_ns: Some(4) };
         assert_eq!(all(set), [0, 3, 4]);
         assert!(!set.spins());
     }

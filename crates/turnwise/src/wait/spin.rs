@@ -1,16 +1,16 @@
 //! How a thread spins for a sleeping lock before it sleeps: one way for all of them.
 //!
 //! ```text
-//! newcomer  the queue is empty, or not for it: poll `close_looks` times, a pause apart, and take (steal) a free lock
-//!           it has contended for this lock for `turn_ns`: offer the CPU
-//!           the owner is off its CPU, also after an offer: park
-//!           join the queue at its tail (not: a claimant, a reader, which poll as a head does)
-//! head      told by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
-//!           poll every `look_ns` (no thread behind: twice as long after each poll that found the line changed); take a
+//! newcomer  the queue is empty, or not for it: poll `close_polls` times, a pause apart, and take (steal) a free lock
+//!           it has contended for this lock for `yield_after_ns`: yield the CPU
+//!           the owner is off its CPU, also after a yield: park
+//!           join the queue at its tail (not: a handoff_waiter, a reader, which poll as a head does)
+//! head      received by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
+//!           poll every `poll_ns` (no thread behind: twice as long after each poll that found the line changed); take a
 //!             free lock; its last owner was faster: leave that a batch, once, then try without a poll before
 //!           until the owner is off its CPU, or in one critical section for `still_ns`, or the lock is free but
-//!             promised to a sleeper, or the time is up
-//! park      announce it, park; woken: again from the top, past `claim_after_ns` with a request for a hand-off
+//!             pending to a sleeper, or the time is up
+//! park      announce it, park; woken: again from the top, past `handoff_after_ns` with a request for a hand-off
 //! ```
 //!
 //! The queue lets one thread at a time touch the lock's cache line (J. Mellor-Crummey and M. Scott, 1991; Linux's
@@ -19,7 +19,7 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps at once.
 
-use super::{Settings, policy, yield_quantum};
+use super::{Settings, policy, yield_after_interval};
 use crate::events::Event;
 use crate::osq::Osq;
 use crate::platform::{Deadline, Hint, Me, OnCpu, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
@@ -31,7 +31,7 @@ pub(crate) enum Found {
     /// It may take the lock.
     Free,
     /// The lock is free but reserved for a sleeper, which may need this CPU.
-    Kept,
+    Reserved,
     /// Other threads hold the lock; the owner, if there is one and it is known.
     Held(Option<Token>),
 }
@@ -52,7 +52,7 @@ pub(crate) trait Contender<'a, P: Platform> {
     fn take(&mut self, word: u32) -> bool;
 
     /// Returns the word and its meaning.
-    fn look(&self) -> (u32, Found) {
+    fn poll(&self) -> (u32, Found) {
         let word = self.word().load(Relaxed);
         (word, self.found(word))
     }
@@ -61,7 +61,7 @@ pub(crate) trait Contender<'a, P: Platform> {
 /// How many short waits there are between two readings of the clock.
 const WAITS_PER_CLOCK: u8 = 32;
 
-/// A head passes this to the next, or notes it in an empty queue: it gave up behind one long section.
+/// A head passes this to the next, or leaves it as a hint in an empty queue: it gave up behind one long section.
 const LONG: u32 = 1;
 /// A head passes this to the next: an owner takes the lock again and again.
 const BACK: u32 = 2;
@@ -76,16 +76,16 @@ pub(crate) fn spin<'a, P: Platform>(
     let Some(me) = P::me() else { return Err(Event::SpinLeftOut) };
     let (queue, private) = (contender.queue(), &me.slot.private);
     let address = core::ptr::from_ref(contender.word()).addr();
-    let offers = || yield_quantum::<P>(private, address, P::now(), settings);
+    let yield_if_due = || yield_after_interval::<P>(private, address, P::now(), settings);
     private.waits.set(private.waits.get().wrapping_add(1));
     if private.waits.get() % WAITS_PER_CLOCK == 0 {
-        offers();
+        yield_if_due();
     }
     let has_none_before = |contender: &_| queue.is_empty() || !Contender::queues(contender);
-    if has_none_before(contender) && looks_closely(contender) {
+    if has_none_before(contender) && polls_closely(contender) {
         return Ok(Event::Spun);
     }
-    let begin = offers();
+    let begin = yield_if_due();
     if owner_stays_off(contender) {
         return Err(Event::SpinOffCpu);
     }
@@ -98,11 +98,11 @@ pub(crate) fn spin<'a, P: Platform>(
         if private.node_busy.replace(true) {
             return Err(Event::SpinLeftOut);
         }
-        let end = in_line(contender, me, until);
+        let end = in_queue(contender, me, until);
         me.slot.node_is_back();
         end
     } else {
-        Head::new(until, u32::from(queue.note().unwrap_or(0))).spin(contender)
+        Head::new(until, u32::from(queue.spin_hint().unwrap_or(0))).spin(contender)
     };
     if *since == 0 {
         *since = begin;
@@ -115,9 +115,9 @@ pub(crate) fn spin<'a, P: Platform>(
 }
 
 /// Polls a few times back to back: where sections are short, a thread that reads a clock first is too late.
-fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool {
-    (0..policy().close_looks).any(|_| {
-        let (word, found) = contender.look();
+fn polls_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool {
+    (0..policy().close_polls).any(|_| {
+        let (word, found) = contender.poll();
         let taken = found == Found::Free && contender.take(word);
         if !taken {
             P::pause(Pause::Relax);
@@ -126,9 +126,9 @@ fn looks_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool
     })
 }
 
-/// Returns whether the owner is off its CPU, even after this thread has offered its own.
+/// Returns whether the owner is off its CPU, even after this thread has yielded its own.
 fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
-    let is_off = || matches!(contender.look().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
+    let is_off = || matches!(contender.poll().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
     is_off() && {
         P::pause(Pause::Offer);
         is_off()
@@ -136,22 +136,22 @@ fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
 }
 
 /// Waits in the queue, then as its head.
-fn in_line<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
+fn in_queue<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
     let queue = contender.queue();
-    let noted = u32::from(queue.note().unwrap_or(0));
+    let spin_hint = u32::from(queue.spin_hint().unwrap_or(0));
     queue.lock(me, Some(until))?;
-    let told = me.slot.node.told();
-    let mut head = Head::new(until, told.unwrap_or(noted));
-    head.alone = told.is_none();
-    head.back |= told.is_some() && owner_comes_back(contender);
+    let received = me.slot.node.received();
+    let mut head = Head::new(until, received.unwrap_or(spin_hint));
+    head.alone = received.is_none();
+    head.back |= received.is_some() && owner_comes_back(contender);
     let end = head.spin(contender);
     let long = match end {
         Ok(()) => 0,
         // Not if the caller's or the policy's limit was reached.
         Err(SpinEnd::Deadline) if P::now() < until => LONG,
-        Err(_) => told.unwrap_or(noted) & LONG,
+        Err(_) => received.unwrap_or(spin_hint) & LONG,
     };
-    queue.unlock_noting(me, long | if head.back { BACK } else { 0 }, long as u16);
+    queue.unlock_with_hint(me, long | if head.back { BACK } else { 0 }, long as u16);
     end
 }
 
@@ -169,10 +169,10 @@ struct Head {
 }
 
 impl Head {
-    /// Creates a head from `told`: the value passed by the head before it, or the note in an empty queue.
-    fn new(until: u64, told: u32) -> Self {
-        let still_ns = policy().still_ns >> if told & LONG != 0 { 3 } else { 0 };
-        Head { until, still_ns: still_ns as u32, back: told & BACK != 0, rested: false, alone: false }
+    /// Creates a head from `received`: the value passed by the head before it, or the hint in an empty queue.
+    fn new(until: u64, received: u32) -> Self {
+        let still_ns = policy().still_ns >> if received & LONG != 0 { 3 } else { 0 };
+        Head { until, still_ns: still_ns as u32, back: received & BACK != 0, rested: false, alone: false }
     }
 
     fn spin<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>) -> Result<(), SpinEnd> {
@@ -181,11 +181,11 @@ impl Head {
         }
         let (mut last, mut lost, mut mine) = (None, None, None);
         loop {
-            let (word, found) = contender.look();
+            let (word, found) = contender.poll();
             match found {
                 Found::Free if contender.take(word) => return Ok(()),
                 Found::Free => lost = Some(word),
-                Found::Kept => return Err(SpinEnd::NotRunning),
+                Found::Reserved => return Err(SpinEnd::NotRunning),
                 Found::Held(owner) => {
                     let to_last = owner.is_some() && owner == last;
                     if let Some(free) = lost.take().filter(|_| to_last)
@@ -212,7 +212,7 @@ impl Head {
         if !self.rested {
             self.rest(contender);
         }
-        (0..policy().close_looks).any(|_| {
+        (0..policy().close_polls).any(|_| {
             let taken = contender.take(free);
             if !taken {
                 P::pause(Pause::Relax);
@@ -225,7 +225,7 @@ impl Head {
     fn rest<'a, P: Platform>(&mut self, contender: &impl Contender<'a, P>) {
         P::pause(Pause::Rest(policy().away_ns(P::hint(Hint::LineNs), 3)));
         self.rested = true;
-        self.back = contender.look().1 != Found::Free;
+        self.back = contender.poll().1 != Found::Free;
     }
 }
 
@@ -234,11 +234,11 @@ impl Head {
 fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     for _ in 0..2 {
         let tail = contender.queue().last();
-        let first = contender.look().1;
+        let first = contender.poll().1;
         let (mut left, mut back) = (first == Found::Free, false);
-        for _ in 0..policy().close_looks {
-            P::pause(Pause::Rest(policy().look_ns as u32));
-            let now = contender.look().1;
+        for _ in 0..policy().close_polls {
+            P::pause(Pause::Rest(policy().poll_ns as u32));
+            let now = contender.poll().1;
             back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
             left |= now != first;
         }

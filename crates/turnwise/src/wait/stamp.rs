@@ -22,7 +22,7 @@ impl Stamp {
     }
 
     /// Returns whether `word` has flags of threads that this process does not have.
-    pub(crate) fn is_void<P: Platform>(self, word: u32) -> bool {
+    pub(crate) fn is_stale<P: Platform>(self, word: u32) -> bool {
         word & self.flags != 0 && word & self.bits != self.now::<P>()
     }
 

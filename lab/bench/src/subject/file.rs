@@ -2,7 +2,7 @@
 
 use super::{Group, LockInfo, Mix, Scenario, Subject, Times, peers};
 use crate::adapt::plugged;
-use crate::documents::Comparison;
+use crate::papers::Comparison;
 use crate::situation::{Arrivals, Neighbour, Situation};
 use serde::Deserialize;
 

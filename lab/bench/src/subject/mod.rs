@@ -10,8 +10,8 @@ mod file;
 mod peers;
 
 use crate::adapt::listed::{AsItself, CountUnder, Sample};
-use crate::documents::Comparison;
 use crate::load::{counted, exclusive, monitor, shared};
+use crate::papers::Comparison;
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
 use crate::situation::Situation;

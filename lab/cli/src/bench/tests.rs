@@ -155,7 +155,7 @@ fn reads_and_writes_are_reported_apart_and_survive_json() {
 }
 
 #[test]
-fn documents_are_laid_beside_what_was_measured() {
+fn papers_are_laid_beside_what_was_measured() {
     let report = measured(&args(
         "lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock rwsem-spinlock-fifo,rwsem-spinlock-stealing",
     ));

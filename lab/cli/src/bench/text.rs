@@ -2,8 +2,8 @@
 
 use super::verdict;
 use crate::still::{self, prose};
-use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
+use turnwise_bench::papers::{PaperRow, Side};
 use turnwise_bench::report::{LeftOut, LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::{plain, time};
@@ -43,7 +43,7 @@ const LEGEND: &[&str] = &[
 ];
 
 /// The note below the table of papers.
-const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
+const PAPERS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
      other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
 
 /// The parts of a report as text, each empty if there is none.
@@ -252,13 +252,13 @@ fn documents(report: &Report, style: Style) -> String {
         "after",
         "after / before",
     ];
-    let rows = report.documents.iter().map(document_row).collect();
+    let rows = report.documents.iter().map(paper_row).collect();
     let drawn = draw(head.map(str::to_owned).to_vec(), rows, 4, style);
     let gap = if style == Style::Markdown { "\n" } else { "" };
-    title("the papers, here and as published", style) + &drawn + gap + &item(DOCUMENTS, style)
+    title("the papers, here and as published", style) + &drawn + gap + &item(PAPERS, style)
 }
 
-fn document_row(row: &DocumentRow) -> Vec<String> {
+fn paper_row(row: &PaperRow) -> Vec<String> {
     let value = |side: &Side| side.value.map_or_else(dash, |v| plain(v.median));
     let published = match &row.published {
         Some(p) => [format!("{}, {}", p.what, p.unit), p.before.to_string(), p.after.to_string(), times(p.ratio())],

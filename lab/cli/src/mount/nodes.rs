@@ -35,7 +35,7 @@ impl<N: Clone> Nodes<N> {
     }
 
     /// Notes that the kernel will be given it once more. A node that it knows already, by another name, stays as it is.
-    pub(super) fn told(&self, number: u64, node: N) {
+    pub(super) fn reported(&self, number: u64, node: N) {
         let spare = match self.shard(number).lock().entry(number) {
             Entry::Occupied(mut known) => {
                 known.get_mut().lookups += 1;
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_node_stays_until_every_time_is_forgotten() {
         let (nodes, node) = (Nodes::new(), Arc::new(()));
-        (0..3).for_each(|_| nodes.told(5, Arc::clone(&node)));
+        (0..3).for_each(|_| nodes.reported(5, Arc::clone(&node)));
         nodes.forget(5, 2);
         assert!(nodes.get(5).is_some());
         nodes.forget(5, 1);

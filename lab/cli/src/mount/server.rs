@@ -57,7 +57,7 @@ impl<L: LockSet<Native>> Server<L> {
     pub(super) fn new(tree: Tree<L>, counts: Arc<Counts>, cache: Duration, writeback: bool) -> Self {
         let nodes = Nodes::new();
         let root = tree.root();
-        nodes.told(INodeNo::ROOT.0, root);
+        nodes.reported(INodeNo::ROOT.0, root);
         Server { tree, nodes, counts, cache, writeback }
     }
 
@@ -73,7 +73,7 @@ impl<L: LockSet<Native>> Server<L> {
     /// Reports a node to the kernel.
     fn tell(&self, node: Node<L>) -> FileAttr {
         let stat = node.stat();
-        self.nodes.told(stat.number, node);
+        self.nodes.reported(stat.number, node);
         attributes(&stat)
     }
 

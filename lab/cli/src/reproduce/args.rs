@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
-use turnwise_reproduce::DOCUMENTS;
+use turnwise_reproduce::PAPERS;
 
 /// Print every figure that the papers published next to what their workloads give in simulation
 ///
@@ -17,7 +17,7 @@ use turnwise_reproduce::DOCUMENTS;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Papers to reproduce [default: all]
-    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
+    #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(PAPERS.iter().map(|d| d.name)))]
     pub(crate) documents: Vec<String>,
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]

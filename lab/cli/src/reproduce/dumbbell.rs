@@ -2,7 +2,7 @@
 //! seeds.
 
 use turnwise_present::chart::Axis;
-use turnwise_reproduce::report::{DocumentReport, Row, figure};
+use turnwise_reproduce::report::{PaperReport, Row, figure};
 
 /// Rows of a paper that fit in text.
 const MOST: usize = 12;
@@ -20,7 +20,7 @@ pub(crate) struct Panel<'a> {
 }
 
 /// Returns the tables of a paper that have such rows.
-pub(crate) fn panels(document: &DocumentReport) -> Vec<Panel<'_>> {
+pub(crate) fn panels(document: &PaperReport) -> Vec<Panel<'_>> {
     let panel = |table: &'_ turnwise_reproduce::report::Table| format!("{} [{}]", table.title, table.unit);
     let tables = document.tables.iter().map(|table| {
         let rows: Vec<&Row> = table.rows.iter().filter(|row| row.informative()).collect();

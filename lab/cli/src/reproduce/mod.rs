@@ -32,7 +32,7 @@ use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::{input_file, json};
 use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
-use turnwise_reproduce::{DOCUMENTS, Document, Options};
+use turnwise_reproduce::{Options, PAPERS, Paper};
 
 /// Runs the papers and writes the results.
 ///
@@ -66,8 +66,8 @@ fn read(file: &Path) -> Result<Reproduction> {
 fn reproduction(args: &Args) -> Result<Reproduction> {
     let (host, commit) = (Machine::here(), machine::commit());
     let jobs = args.jobs.map_or(host.cpus, usize::from);
-    let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
-    let documents: Vec<&'static Document> = DOCUMENTS.iter().filter(wanted).collect();
+    let wanted = |document: &&Paper| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
+    let documents: Vec<&'static Paper> = PAPERS.iter().filter(wanted).collect();
     let options = Options { seed: args.seed, quick: args.quick, metal: args.metal, jobs };
     let bars = Bars::new();
     let documents = turnwise_reproduce::run_all(&documents, options, &bars);

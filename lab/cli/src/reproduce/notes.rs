@@ -1,7 +1,7 @@
 //! Numbers for notes: a row has room for `N3`, not for a sentence.
 
 use std::collections::HashMap;
-use turnwise_reproduce::report::{DocumentReport, Row};
+use turnwise_reproduce::report::{PaperReport, Row};
 
 /// A remark of at most this length, and of one row alone, stands in its row.
 const SHORT: usize = 30;
@@ -13,7 +13,7 @@ pub(crate) struct Notes<'a> {
 
 impl<'a> Notes<'a> {
     /// Collects them.
-    pub(crate) fn of(document: &'a DocumentReport) -> Notes<'a> {
+    pub(crate) fn of(document: &'a PaperReport) -> Notes<'a> {
         let of_rows: Vec<&str> = document.rows().filter(|row| row.published.is_some()).flat_map(said).collect();
         let mut uses: HashMap<&str, usize> = HashMap::new();
         of_rows.iter().for_each(|text| *uses.entry(text).or_default() += 1);

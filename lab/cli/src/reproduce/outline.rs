@@ -4,7 +4,7 @@
 use super::dumbbell::{self, Panel};
 use super::notes::Notes;
 use super::view;
-use turnwise_reproduce::report::{DocumentReport, Listing, Plot, Reproduction};
+use turnwise_reproduce::report::{Listing, PaperReport, Plot, Reproduction};
 
 /// The title of all of it.
 pub(crate) const TITLE: &str = "The papers, reproduced";
@@ -56,7 +56,7 @@ pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
 }
 
 /// Adds the picture of a paper, and what may explain its misses.
-fn answer<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+fn answer<'a>(document: &'a PaperReport, blocks: &mut Vec<Block<'a>>) {
     blocks.push(Block::Heading(2, document.name.clone()));
     blocks.push(Block::Text(view::about(document)));
     let panels = dumbbell::panels(document);
@@ -67,7 +67,7 @@ fn answer<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
 }
 
 /// Adds all rows of a paper, and all that went into them.
-fn rows<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+fn rows<'a>(document: &'a PaperReport, blocks: &mut Vec<Block<'a>>) {
     let notes = Notes::of(document);
     blocks.push(Block::Heading(2, format!("{}: all rows", document.name)));
     blocks.push(Block::List("", view::setting(document)));
@@ -83,7 +83,7 @@ fn rows<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
 }
 
 /// Adds today's locks: next to the paper's own, and from 1 to 1024 CPUs.
-fn today<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+fn today<'a>(document: &'a PaperReport, blocks: &mut Vec<Block<'a>>) {
     let tables: Vec<Listing> = document.tables.iter().filter_map(view::today).collect();
     if tables.is_empty() && document.beyond.is_empty() {
         return;

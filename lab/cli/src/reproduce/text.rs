@@ -60,13 +60,13 @@ mod tests {
     use super::super::markdown;
     use super::*;
     use turnwise_present::machine::Machine;
-    use turnwise_reproduce::report::{Bound, Claim, DocumentReport, FORMAT, Row, Score, Table, Verdict};
-    use turnwise_reproduce::{DOCUMENTS, whys};
+    use turnwise_reproduce::report::{Bound, Claim, FORMAT, PaperReport, Row, Score, Table, Verdict};
+    use turnwise_reproduce::{PAPERS, explanations};
     use turnwise_simbench::report::SimMachine;
 
     /// Returns a paper that misses all of its claims and of its rows, of which it has as many as the real one.
-    fn document(name: &str, tables: usize, rows: usize, claims: usize) -> DocumentReport {
-        let whys = whys::of(name).expect("it is built in");
+    fn document(name: &str, tables: usize, rows: usize, claims: usize) -> PaperReport {
+        let whys = explanations::of(name).expect("it is built in");
         let missed = |number: usize| {
             let key = whys[number % whys.len()].rows[0].clone();
             Row::derived(key, "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2", 34.0)
@@ -80,7 +80,7 @@ mod tests {
             rows: (0..rows).map(missed).collect(),
         };
         let claim = "spinning while the owner runs speeds 4 threads up";
-        DocumentReport {
+        PaperReport {
             name: name.to_owned(),
             title: "mutex: queue mutex spinners with an MCS lock (Linux, April 2013)".to_owned(),
             published_on: String::new(),
@@ -104,10 +104,10 @@ mod tests {
     #[test]
     fn the_answer_fits_150_lines_whatever_is_missed() {
         let shapes = [(5, 20, 5), (1, 4, 3), (2, 5, 2), (2, 20, 2), (1, 4, 4)];
-        let shaped = |(document, (tables, rows, claims)): (&turnwise_reproduce::Document, _)| {
+        let shaped = |(document, (tables, rows, claims)): (&turnwise_reproduce::Paper, _)| {
             self::document(document.name, tables, rows, claims)
         };
-        let documents: Vec<DocumentReport> = DOCUMENTS.iter().zip(shapes).map(shaped).collect();
+        let documents: Vec<PaperReport> = PAPERS.iter().zip(shapes).map(shaped).collect();
         let report = Reproduction {
             format: FORMAT.to_owned(),
             command: "turnwise-lab reproduce".to_owned(),

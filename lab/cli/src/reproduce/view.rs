@@ -2,7 +2,7 @@
 
 use super::notes::Notes;
 use turnwise_reproduce::report::{
-    Bar, DocumentReport, Fitted, Listing, Miss, Plot, Reproduction, Row, Score, Table, figure,
+    Bar, Fitted, Listing, Miss, PaperReport, Plot, Reproduction, Row, Score, Table, figure,
 };
 
 /// Returns a published table, with the columns that it needs.
@@ -79,7 +79,7 @@ pub(crate) fn curves(plot: &Plot) -> Listing {
 }
 
 /// Returns one paragraph about a paper.
-pub(crate) fn about(document: &DocumentReport) -> String {
+pub(crate) fn about(document: &PaperReport) -> String {
     let score = Score::of(std::slice::from_ref(document));
     let Score { rows_met, rows_judged, bars_met, bars, .. } = score;
     format!(
@@ -106,7 +106,7 @@ pub(crate) fn miss(miss: &Miss<'_>) -> String {
 }
 
 /// Returns where a paper was measured, what was simulated, and what was fitted.
-pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
+pub(crate) fn setting(document: &PaperReport) -> Vec<String> {
     let machine = &document.machine;
     let of_all = if machine.numbers == 0 { String::new() } else { format!(" of {}", machine.numbers) };
     let guessed = if machine.numbers == 0 { machine.provisional.len() as u32 } else { machine.from_memory };
@@ -125,7 +125,7 @@ pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
 }
 
 /// Returns `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
-fn fitted(document: &DocumentReport, fitted: &Fitted) -> String {
+fn fitted(document: &PaperReport, fitted: &Fitted) -> String {
     let row = document.rows().find(|row| row.key == fitted.on || row.key.ends_with(&fitted.on));
     let on = row.map_or_else(|| fitted.on.clone(), |row| format!("\"{}\"", row.label));
     let amount = format!("{} {}", figure(fitted.value), fitted.unit);

@@ -91,7 +91,7 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
             let name = &machine.name;
             let prediction = program.replay.as_recorded(machine, cpus, own_lock, flags.seed);
             let prediction = prediction.with_context(|| format!("{own_lock} on {cpus} CPUs of {name}, as recorded"))?;
-            Some(program.told(machine, cpus, own_lock, &prediction))
+            Some(program.reported(machine, cpus, own_lock, &prediction))
         }
         None => None,
     };
@@ -190,10 +190,10 @@ impl Program {
     fn point(&self, machine: &Arc<Machine>, cpus: u32, lock: &str, seed: u64) -> Result<Point> {
         let prediction = self.replay.on(machine, cpus, lock, seed);
         let prediction = prediction.with_context(|| format!("{lock} on {cpus} CPUs of {}", machine.name))?;
-        Ok(self.told(machine, cpus, lock, &prediction))
+        Ok(self.reported(machine, cpus, lock, &prediction))
     }
 
-    fn told(&self, machine: &Machine, cpus: u32, lock: &str, prediction: &Prediction) -> Point {
+    fn reported(&self, machine: &Machine, cpus: u32, lock: &str, prediction: &Prediction) -> Point {
         let waiting = &prediction.waiting;
         let most = waiting.iter().copied().zip(&self.names).max_by(|a, b| a.0.total_cmp(&b.0));
         Point {

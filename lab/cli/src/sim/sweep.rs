@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_and_ends_the_sweep() {
+    fn a_failure_is_reported_and_ends_the_sweep() {
         let one = |plan: &CellPlan| match plan.cpus {
             40 => bail!("broken on {}", plan.cpus),
             _ => Ok(fixture::cell(plan.index, &plan.lock, plan.cpus, plan.threads)),

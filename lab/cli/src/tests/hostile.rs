@@ -10,9 +10,9 @@ use turnwise_present::{printable, usage};
 
 /// Checks that an error names the file, and does nothing to a terminal.
 pub(crate) fn named(error: impl Display, name: &str) {
-    let told = format!("{error:#}");
-    assert!(told.contains(name), "it does not say where: {told}");
-    assert!(told.lines().all(|line| printable(line) == line), "a terminal would obey: {told:?}");
+    let shown = format!("{error:#}");
+    assert!(shown.contains(name), "it does not say where: {shown}");
+    assert!(shown.lines().all(|line| printable(line) == line), "a terminal would obey: {shown:?}");
 }
 
 #[test]

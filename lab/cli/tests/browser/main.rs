@@ -167,14 +167,14 @@ fn narrow(browser: &mut Browser, drawn: &str) {
 }
 
 #[test]
-fn what_got_stuck_is_told_as_text() {
+fn what_got_stuck_is_reported_as_text() {
     let mut report = report();
     report.cells[3].result = Err(fixture::stuck());
     look(&report, |browser| {
-        let told = browser.value("document.getElementById('stuck').innerText");
-        let told = told.as_str().expect("a text");
+        let shown = browser.value("document.getElementById('stuck').innerText");
+        let shown = shown.as_str().expect("a text");
         for part in ["mutex on 80 CPUs", "deadlock at 1.5 ms", "waits for </script> lock", "--seed 9"] {
-            assert!(told.contains(part), "no {part} in {told}");
+            assert!(shown.contains(part), "no {part} in {shown}");
         }
         let points = "document.querySelectorAll('#chart [data-line=mutex] path').length";
         assert_eq!(browser.value(points), 4, "a line and three points");

@@ -136,13 +136,16 @@ fn a_plugin_that_lets_two_threads_in_is_found_out() {
     let chosen = ["bench", "--scenario", "misc-mutex-4", "--lock", "std", "--samples", "3", "--sample-ms", "100"];
     let arguments = [chosen.as_slice(), &["--plugin", shown(&object)]].concat();
     // Two threads are in at once only while two CPUs run them, which a busy machine may not do for a while.
-    let told = (0..100).find_map(|_| {
+    let reported = (0..100).find_map(|_| {
         let answer = output(&mut turnwise(&arguments));
         (!answer.status.success()).then(|| (answer.status.code(), text(&answer.stderr)))
     });
-    let (status, told) = told.expect("two threads were in at once within a hundred runs");
-    assert_eq!(status, Some(2), "{told}");
-    assert!(["lock mine", "the lock let two threads in at once"].iter().all(|part| told.contains(part)), "{told}");
+    let (status, reported) = reported.expect("two threads were in at once within a hundred runs");
+    assert_eq!(status, Some(2), "{reported}");
+    assert!(
+        ["lock mine", "the lock let two threads in at once"].iter().all(|part| reported.contains(part)),
+        "{reported}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{expect, expect_complaint, scratch, shown};
 use serde_json::Value;
 
 #[test]
-fn a_document_is_reproduced_in_all_forms() {
+fn a_paper_is_reproduced_in_all_forms() {
     let directory = scratch();
     let file = |name: &str| shown(&directory.path().join(name)).to_owned();
     let (json, html, markdown) = (file("r.json"), file("r.html"), file("r.md"));
@@ -32,8 +32,8 @@ fn a_document_is_reproduced_in_all_forms() {
     let page = read("r.md");
     assert!(page.starts_with("# The papers, reproduced\n"), "{page}");
     let fitted = "acquisitions between two barriers: ";
-    let told = page.lines().find(|line| line.contains(fitted)).expect(fitted);
-    assert!(told.contains("on \"8 CPUs, inode-lock-spin, user\""), "the row's label, not its key: {told}");
+    let reported = page.lines().find(|line| line.contains(fitted)).expect(fitted);
+    assert!(reported.contains("on \"8 CPUs, inode-lock-spin, user\""), "the row's label, not its key: {reported}");
     let (judged, met) = (&report["score"]["rows_judged"], &report["score"]["rows_met"]);
     for form in [&text, &page] {
         assert!(form.contains(&format!("{met} of {judged} judged rows lie within their bounds")), "{form}");

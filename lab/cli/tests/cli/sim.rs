@@ -108,7 +108,7 @@ fn parts_merge_to_the_whole_byte_for_byte() {
 }
 
 #[test]
-fn a_stuck_cell_is_told_first_and_the_others_all_the_same() {
+fn a_stuck_cell_is_reported_first_and_the_others_all_the_same() {
     let directory = scratch();
     let json = directory.path().join("stuck.json");
     let flags = ["--starvation", "1us", "--json", shown(&json)];
@@ -256,7 +256,7 @@ fn help_and_lists_name_what_there_is() {
 }
 
 #[test]
-fn another_number_of_waiting_holds_and_is_told() {
+fn another_number_of_waiting_holds_and_is_reported() {
     let with = |flags: &[&str]| {
         let flags = [&["--cpus", "12", "--lock", "mutex", "--workload", "tight"], flags].concat();
         expect(0, &[&["sim", "--duration", "200us", "--warm-up", "10us"], &flags[..]].concat()).0
@@ -270,9 +270,9 @@ fn another_number_of_waiting_holds_and_is_told() {
     assert_ne!(figures(&ships), figures(&short), "spinners give up at once");
     for subcommand in ["sim", "bench"] {
         let complaint = |value: &str, parts: &[&str]| expect_complaint(2, &[subcommand, "--set", value], parts);
-        complaint("spin=1", &["waiting has no number spin", "claim_after_ns"]);
+        complaint("spin=1", &["waiting has no number spin", "handoff_after_ns"]);
         complaint("spread_after=0", &["spread_after is from 1 to 1000000"]);
-        assert!(expect(0, &[subcommand, "--list"]).0.contains("\n  claim_after_ns=4000000 "));
+        assert!(expect(0, &[subcommand, "--list"]).0.contains("\n  handoff_after_ns=4000000 "));
     }
     expect_complaint(2, &["sim", "--set", "spin_ns_per_cpu=1,spin_ns_per_cpu=2"], &["--set has spin_ns_per_cpu twice"]);
 }

@@ -6,7 +6,7 @@ mod today;
 use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
 use super::bracket::{self, Nearest, Tried};
-use super::report::{DocumentReport, figure as digits};
+use super::report::{PaperReport, figure as digits};
 use super::words::Number;
 use anyhow::Result;
 use serde::Serialize;
@@ -165,7 +165,7 @@ fn kernels(samples: &[Sample]) -> Vec<Kernel> {
 ///
 /// # Errors
 /// A run got stuck, or the file system refused something.
-pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
+pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let machine = aim7_runs::machine()?;
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
@@ -197,7 +197,7 @@ fn begin(
     published: &Dcache,
     kernel: &Sample,
     tried: &[Tried],
-) -> Result<DocumentReport> {
+) -> Result<PaperReport> {
     let there = |command: &str| {
         let row = published.raw_spin_lock_percent.iter().find(|row| row.command == command);
         row.map_or(0.0, |row| row.percent[0])
@@ -213,7 +213,7 @@ fn begin(
         ("ls_for_reaim_there", &digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE))),
         ("d_path", &digits(d_path)),
     ];
-    let mut report = DocumentReport::begin(context, NAME, machine, &[&numbers[..], &today::NUMBERS].concat())?;
+    let mut report = PaperReport::begin(context, NAME, machine, &[&numbers[..], &today::NUMBERS].concat())?;
     let (wanted, ours) = (published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]), here("total"));
     if (ours / wanted - 1.0).abs() > 0.1 {
         let place = report.notes.len() - usize::from(!context.quick);

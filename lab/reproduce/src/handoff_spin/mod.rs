@@ -6,7 +6,7 @@ mod load;
 use super::Context;
 use super::here::here;
 use super::locks::{WithLock, with_lock};
-use super::report::{DocumentReport, Plot};
+use super::report::{PaperReport, Plot};
 use super::scaling;
 use super::words::Number;
 use anyhow::Result;
@@ -38,7 +38,7 @@ const LETTER_NS: u64 = 10_000;
 const BETWEEN_NS: u64 = 3;
 /// The rest is in `lock` and `unlock` themselves, and in the section.
 const HELD_NS: u64 = 6;
-const DOCUMENTS_ROUNDS: u32 = 1_000_000;
+const PAPERS_ROUNDS: u32 = 1_000_000;
 
 /// The lock as it was, and with the paper's spin.
 const NO_SPIN: &str = "osv-mutex-no-spin";
@@ -94,7 +94,7 @@ fn cores_first(machine: &Machine, count: u32) -> Vec<u32> {
 
 /// Returns a shape with this many rounds; what is not in each round takes the same share of the run as in the paper.
 fn shape(threads: u32, rounds: u32) -> Shape {
-    let share = |ns: u64| ns * u64::from(rounds) / u64::from(DOCUMENTS_ROUNDS);
+    let share = |ns: u64| ns * u64::from(rounds) / u64::from(PAPERS_ROUNDS);
     let alone_ns = if threads > CPUS { 0 } else { share(ALONE_NS) };
     let (skew_ns, letter_ns) = (share(SKEW_NS), share(LETTER_NS));
     Shape { threads, rounds, alone_ns, skew_ns, letter_ns, held_ns: HELD_NS, between_ns: BETWEEN_NS }
@@ -195,7 +195,7 @@ impl Metal {
 ///
 /// # Errors
 /// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
+pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let machine = Arc::new(spec::load("osv-laptop")?);
     let ours = Ours {
         threads: THREADS,
@@ -214,7 +214,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         ("between_ns", &BETWEEN_NS),
         ("round_ns", &(HELD_NS + BETWEEN_NS)),
     ];
-    DocumentReport::of(context, NAME, &machine, &numbers, ours, beyond)
+    PaperReport::of(context, NAME, &machine, &numbers, ours, beyond)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod today;
 
 use super::Context;
 use super::bracket;
-use super::report::DocumentReport;
+use super::report::PaperReport;
 use anyhow::Result;
 use cells::{Cells, Metal, Place};
 use model::{DIRECTORIES, Model};
@@ -49,7 +49,7 @@ struct Ours {
 ///
 /// # Errors
 /// A run got stuck, or a file system refused something.
-pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
+pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let model = Model::fitted(context)?;
     let ours = Ours {
         compute_ms: model.constants.compute_ns / 1e6,
@@ -68,5 +68,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         metal: context.on_metal(|| Metal::run(context, &model))?,
     };
     let beyond = context.in_full(|| today::to_1024(context, &model))?;
-    DocumentReport::of(context, NAME, &model.machine, &today::NUMBERS, ours, beyond.into_iter().flatten())
+    PaperReport::of(context, NAME, &model.machine, &today::NUMBERS, ours, beyond.into_iter().flatten())
 }

@@ -13,7 +13,7 @@ mod load;
 mod model;
 
 use super::Context;
-use super::report::DocumentReport;
+use super::report::PaperReport;
 use super::words::Number;
 use anyhow::Result;
 use found::{Found, Metal};
@@ -34,7 +34,7 @@ struct Ours {
 ///
 /// # Errors
 /// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
+pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let model = Model::on(Model::MACHINE, Model::CPUS, Model::HOLD_NS)?;
     let ours = Ours {
         cpus: Model::CPUS,
@@ -52,5 +52,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         ("own_ns", &Model::OWN_NS),
         ("compute_us", &(Model::COMPUTE_NS / 1000)),
     ];
-    DocumentReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours, beyond)
+    PaperReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours, beyond)
 }

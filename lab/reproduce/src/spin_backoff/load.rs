@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_writes_so_many_lines_and_readers_together_none() {
+    fn a_lone_thread_writes_this_many_lines_and_readers_together_none() {
         for lock in LOCKS {
             let shape = Constants { lines: 2.5, acquisitions: 100 }.shape(lock, 1, 1);
             let written = with_lock::<Native, _>(lock, Alone(shape));

@@ -15,7 +15,7 @@ mod model;
 mod seconds;
 
 use super::Context;
-use super::report::DocumentReport;
+use super::report::PaperReport;
 use anyhow::Result;
 use model::{Constants, Model};
 use seconds::{Metal, Of, Part, Seconds};
@@ -39,7 +39,7 @@ struct Ours {
 ///
 /// # Errors
 /// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
+pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let model = Model::fitted(context)?;
     let locks = seconds::seconds(context, &model)?;
     let ours = Ours {
@@ -55,5 +55,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     };
     let beyond = context.in_full(|| seconds::to_1024(context, &model))?;
     let private_us = Constants::PRIVATE_NS / 1000;
-    DocumentReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours, beyond)
+    PaperReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours, beyond)
 }

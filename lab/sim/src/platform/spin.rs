@@ -23,8 +23,8 @@ pub(super) fn spin<R>(
 ) -> Result<R, SpinEnd> {
     assert!(engine::inside(), "only a simulated thread can spin: no other spin would ever end");
     let mut checks = Checks::new(limit);
-    let look_ns = policy().look_ns as u32;
-    let (mut still_ns, mut changes, mut rest_ns): (u32, u32, u32) = (0, 0, look_ns);
+    let poll_ns = policy().poll_ns as u32;
+    let (mut still_ns, mut changes, mut rest_ns): (u32, u32, u32) = (0, 0, poll_ns);
     load(words, at);
     let mut looks = 0;
     loop {
@@ -43,9 +43,9 @@ pub(super) fn spin<R>(
         }
         if let Some(still_max_ns) = limit.still_ns {
             let unchanged = rest(rest_ns, words[0], at);
-            still_ns = if unchanged { still_ns.saturating_add(look_ns) } else { 0 };
+            still_ns = if unchanged { still_ns.saturating_add(poll_ns) } else { 0 };
             let away = !unchanged && limit.batches;
-            rest_ns = if away { policy().away_ns(engine::with(|e| e.line_ns), changes) } else { look_ns };
+            rest_ns = if away { policy().away_ns(engine::with(|e| e.line_ns), changes) } else { poll_ns };
             changes += u32::from(!unchanged);
             if still_ns >= still_max_ns && engine::for_free(&mut look).is_none() {
                 return Err(SpinEnd::Deadline);

@@ -316,7 +316,7 @@ fn fought_over_once<L: Clone + 'static>(config: Config, place: fn(&mut Simulatio
 }
 
 /// Threads with these settings leave the queue and sleep where each in it would have its turn.
-const IN_A_HURRY: Tuned = Tuned { spin_ns: Some(20_000), turn_ns: None, claim_after_ns: None };
+const IN_A_HURRY: Tuned = Tuned { spin_ns: Some(20_000), yield_after_ns: None, handoff_after_ns: None };
 
 #[test]
 fn nobody_is_left_asleep_by_waiters_that_spin_again() {

@@ -108,11 +108,11 @@ fn spins(limit: SpinLimit) -> (Result<u32, SpinEnd>, u64) {
     let word = sim.place("word", word());
     let writer = word.clone();
     let result = Rc::new(Cell::new((Ok(0), 0)));
-    let told = result.clone();
+    let shown = result.clone();
     sim.spawn(Affinity::Cpu(0), move || {
         section(|| {
             let end = Sim::spin_until(&*word, |value| value == 1, limit);
-            told.set((end, ms(Sim::time_ps())));
+            shown.set((end, ms(Sim::time_ps())));
         });
     });
     sim.spawn(Affinity::Cpu(0), || Sim::compute(MS));
@@ -172,7 +172,7 @@ fn only_kernels_have_sections() {
 
 /// The owner of a spin lock, in two versions, is on one CPU with a thread that wants its CPU; others spin elsewhere.
 #[test]
-fn whoever_spins_for_a_section_waits_no_longer_than_it_takes() {
+fn a_thread_that_spins_for_a_section_waits_no_longer_than_it_takes() {
     let longest = |off: bool| {
         let mut sim = Simulation::new(config(&support::shared(1, 2), 1), 8);
         let lock = sim.place("lock", word());

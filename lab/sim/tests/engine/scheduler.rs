@@ -164,7 +164,7 @@ fn a_woken_thread_waits_for_the_slice_of_one_that_is_not() {
 }
 
 #[test]
-fn whoever_wakes_another_on_its_own_cpu_is_preempted_even_if_nothing_else_is_to_happen() {
+fn a_thread_that_wakes_another_on_its_own_cpu_is_preempted_even_if_nothing_else_is_to_happen() {
     let mut sim = Simulation::new(traced(&support::shared(1, 1), 1), 2);
     let word = sim.place("word", crate::world::word());
     let done = Rc::new(Cell::new(false));

@@ -114,12 +114,12 @@ mod tests {
         assert!(growth("swap_mutex") > 1.5 && growth("queued_spinlock") < 1.2, "exchanges pile up, a queue does not");
         let over = blind.published.oversubscription.iter().zip(&blind.curves);
         for (over, curve) in over.flat_map(|(over, curves)| curves.iter().map(move |curve| (over, curve))) {
-            let spins_in_line = ["mcs", "ticket_spinlock"].contains(&curve.lock.as_str());
+            let spins_in_queue = ["mcs", "ticket_spinlock"].contains(&curve.lock.as_str());
             let beyond = over.threads.iter().position(|n| [110, 530].contains(n)).expect("a column");
             let jump = curve.predicted_us[beyond] / curve.predicted_us[beyond - 1];
             // On 512 CPUs a futex has two speeds, depending on how long one thread keeps it, and neither is a break.
             let calm = if over.us.is_empty() { 4.0 } else { 1.5 };
-            assert!(if spins_in_line { jump > 4.0 } else { jump < calm }, "{}: {:?}", curve.lock, curve.predicted_us);
+            assert!(if spins_in_queue { jump > 4.0 } else { jump < calm }, "{}: {:?}", curve.lock, curve.predicted_us);
         }
     }
 }

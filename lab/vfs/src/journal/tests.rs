@@ -45,7 +45,7 @@ fn storm<L: LockSet<turnwise::platform::Native>>(config: Config, served: bool) -
 }
 
 #[test]
-fn a_transaction_is_committed_after_so_many_handles() {
+fn a_transaction_is_committed_after_that_many_handles() {
     let config = Config { handles_per_commit: 100, commit_ns: 0, ..Config::default() };
     for commits in [storm::<Linux37>(config, false), storm::<Today>(config, false), storm::<Today>(config, true)] {
         // 4000 handles; others may start between the one that ends a transaction and its commit.

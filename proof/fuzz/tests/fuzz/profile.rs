@@ -8,8 +8,8 @@ use turnwise_profile::text::report;
 
 /// Writes it in every form. None lets a name of the program do anything.
 pub(crate) fn show(profile: &Profile) {
-    let told = report(profile);
-    assert!(!told.contains(|c: char| c.is_control() && c != '\n'), "a terminal would obey: {told:?}");
+    let shown = report(profile);
+    assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "a terminal would obey: {shown:?}");
     let advice = advise(profile);
     std::hint::black_box((headlines(profile), advice));
     for format in FORMATS {

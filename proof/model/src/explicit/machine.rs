@@ -16,8 +16,8 @@ use turnwise::wait::Policy;
 
 use super::{Explicit, ExplicitWord};
 
-/// How far the clock jumps: past the time after which a waiter claims the next turn.
-const JUMP_NS: u64 = Policy::DEFAULT.claim_after_ns + 1_000_000;
+/// How far the clock jumps: past the time after which a waiter requests a hand-off.
+const JUMP_NS: u64 = Policy::DEFAULT.handoff_after_ns + 1_000_000;
 
 /// An operation, for the trace and for watchers.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +211,7 @@ fn acted() {
 }
 
 /// Notes that the thread begins to wait for a change.
-pub(super) fn begin_to_look() {
+pub(super) fn begin_to_poll() {
     with(|w| w.state.threads[w.current].forget_reads());
 }
 
@@ -287,7 +287,7 @@ pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'s
     let mut woken = 0;
     with(|w| {
         while woken < asked {
-            let Some(thread) = w.state.in_line(word, Some(lane)) else { break };
+            let Some(thread) = w.state.in_queue(word, Some(lane)) else { break };
             w.state.wake(thread);
             woken += 1;
         }
@@ -314,7 +314,7 @@ fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 
     let most = lab::waking(at, u32::MAX);
     let moved = with(|w| {
         let mut moved = 0;
-        while let Some(thread) = w.state.in_line(from, None).filter(|_| moved < most) {
+        while let Some(thread) = w.state.in_queue(from, None).filter(|_| moved < most) {
             if moved == 0 {
                 w.state.wake(thread);
             } else if let Pending::Asleep { word, lane, .. } = &mut w.state.threads[thread].pending {

@@ -57,7 +57,7 @@ unsafe impl Platform for Explicit {
         mut ready: impl FnMut(W::Value) -> bool,
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd> {
-        machine::begin_to_look();
+        machine::begin_to_poll();
         loop {
             let value = word.load(Relaxed);
             if ready(value) {

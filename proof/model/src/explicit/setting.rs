@@ -40,7 +40,7 @@ impl Size {
     }
 
     /// Lets one sleeper be interrupted, and one return as if woken.
-    pub const fn restless(self) -> Size {
+    pub const fn woken_spuriously(self) -> Size {
         Size { interrupts: 1, unwoken: 1, ..self }
     }
 

@@ -256,7 +256,7 @@ impl State {
         let thread = usize::from(thread);
         let pending = self.threads[thread].pending;
         if matches!(pending, Pending::Asleep { .. }) {
-            self.leave_line(thread);
+            self.leave_queue(thread);
         }
         if alternative == STOPPED {
             self.left.stops -= 1;
@@ -286,14 +286,14 @@ impl State {
         self.threads[thread].pending == Pending::Stopped
     }
 
-    fn leave_line(&mut self, thread: usize) {
+    fn leave_queue(&mut self, thread: usize) {
         let line = &mut self.sleepers[..self.asleep];
         let place = line.iter().position(|&s| usize::from(s) == thread).expect("a sleeper stands in line");
         line[place..].rotate_left(1);
         self.asleep -= 1;
     }
 
-    pub(super) fn in_line(&self, at: usize, lane: Option<Lane>) -> Option<usize> {
+    pub(super) fn in_queue(&self, at: usize, lane: Option<Lane>) -> Option<usize> {
         self.sleepers[..self.asleep].iter().map(|&s| usize::from(s)).find(|&s| {
             matches!(self.threads[s].pending, Pending::Asleep { word, lane: its, .. }
                 if word == at && lane.is_none_or(|lane| lane == its))
@@ -301,7 +301,7 @@ impl State {
     }
 
     pub(super) fn wake(&mut self, thread: usize) {
-        self.leave_line(thread);
+        self.leave_queue(thread);
         self.threads[thread].parked = Parked::Woken;
         self.threads[thread].pending = Pending::Local;
     }

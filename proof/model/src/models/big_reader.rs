@@ -44,7 +44,7 @@ pub(super) const MODELS: &[Model] = &[
         behind(SPREAD, &[write, read]);
     }),
     model("big_reader: two writers wait for a reader", PARKS, (1, 3), WOKEN, || behind(SPREAD, &[write, write])),
-    model("big_reader: a writer wakes for no reason", RESTLESS, (2, 4), &["woke unwoken"], || {
+    model("big_reader: a writer wakes for no reason", SPURIOUS, (2, 4), &["woke unwoken"], || {
         behind(SPREAD, &[write]);
     }),
     model("big_reader: a writer and two readers", PARKS, (1, 3), ANY, || meet(SPREAD, &[write, read, read])),

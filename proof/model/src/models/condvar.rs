@@ -8,19 +8,19 @@ use turnwise::{RawCondvar, RawMutex};
 
 const PLAIN: Setup = PARKS;
 /// There are CPUs for a thread that polls.
-const LOOKS: Setup = Setup { cpus: 2, looks: 2, ..PLAIN };
+const POLLS: Setup = Setup { cpus: 2, polls: 2, ..PLAIN };
 /// A polling thread gives up at once, in one go with its release of the mutex.
-const GLANCES: Setup = Setup { looks: 1, ..LOOKS };
-const LOOKS_TIMED: Setup = Setup { alarms: 1, ..LOOKS };
+const ONE_POLL: Setup = Setup { polls: 1, ..POLLS };
+const POLLS_TIMED: Setup = Setup { alarms: 1, ..POLLS };
 
 const LATE: Setup = Setup { late_requeue: true, ..PLAIN };
 const NEWEST: Setup = Setup { newest_first: true, ..PLAIN };
 
 const MOVED: Shows = &["moved a sleeper"];
-const LOOKED: Shows = &["notified who looked", "looked in vain", "slept"];
-const LOOKED_MOVED: Shows = &["notified who looked", "looked in vain", "moved the waiters"];
-const LOOKED_EITHER: Shows = &["notified who looked", "a coin in time", "no coin in time"];
-const VOID: Shows = &["slept", "void look taken out"];
+const POLLED: Shows = &["notified a polling waiter", "polled without success", "slept"];
+const POLLED_MOVED: Shows = &["notified a polling waiter", "polled without success", "moved the waiters"];
+const POLLED_EITHER: Shows = &["notified a polling waiter", "a coin in time", "no coin in time"];
+const VOID: Shows = &["slept", "stale poll cleared"];
 const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
 
@@ -29,7 +29,7 @@ models_of!(Condvar);
 pub(super) const MODELS: &[Model] = &[
     model("condvar: one waiter, notified after the release", PLAIN, (3, 6), SLEEP, || one(false)),
     model("condvar: one waiter, notified before the release", PLAIN, (3, 6), SLEEP, || one(true)),
-    model("condvar: a waiter wakes for no reason", RESTLESS, (2, 4), SLEEP, || one(false)),
+    model("condvar: a waiter wakes for no reason", SPURIOUS, (2, 4), SLEEP, || one(false)),
     model("condvar: a waiter is interrupted", INTERRUPTED, (2, 4), SLEEP, || one(false)),
     model("condvar: two waiters, notified one by one", PLAIN, (1, 2), SLEEP, two),
     model("condvar: two waiters, all notified", PLAIN, (1, 2), MOVED, two_at_once),
@@ -41,19 +41,19 @@ pub(super) const MODELS: &[Model] = &[
     model("condvar: one notified while all are", PLAIN, (1, 2), TWICE, two_notifiers),
     model("condvar: a timed waiter", TIMED, (2, 4), EITHER, timed),
     model("condvar: a timed waiter and a patient one", TIMED, (1, 2), EITHER, timed_and_patient),
-    model("condvar: one waiter that looks", LOOKS, (3, 6), LOOKED, || one(false)),
-    model("condvar: one waiter that looks, notified before the release", LOOKS, (3, 6), LOOKED, || one(true)),
-    model("condvar: one waiter that glances", GLANCES, (3, 6), SLEEP, || one(false)),
-    model("condvar: two waiters, of which one looks", LOOKS, (1, 2), LOOKED, two),
-    model("condvar: two waiters, of which one looks, all notified", LOOKS, (1, 2), LOOKED_MOVED, two_at_once),
-    model("condvar: two mutexes, one waiter looks", LOOKS, (1, 2), SLEEP, two_mutexes_at_once),
-    model("condvar: a timed waiter that looks", LOOKS_TIMED, (2, 4), LOOKED_EITHER, timed),
-    model("condvar: who looked vanished in a fork", LOOKS, (2, 3), SLEEP, || vanished(0)),
-    model("condvar: who looked vanished in a fork, and others come", LOOKS, (1, 2), VOID, || vanished(1)),
+    model("condvar: one waiter that polls", POLLS, (3, 6), POLLED, || one(false)),
+    model("condvar: one waiter that polls, notified before the release", POLLS, (3, 6), POLLED, || one(true)),
+    model("condvar: one waiter that polls once", ONE_POLL, (3, 6), SLEEP, || one(false)),
+    model("condvar: two waiters, of which one polls", POLLS, (1, 2), POLLED, two),
+    model("condvar: two waiters, of which one polls, all notified", POLLS, (1, 2), POLLED_MOVED, two_at_once),
+    model("condvar: two mutexes, one waiter polls", POLLS, (1, 2), SLEEP, two_mutexes_at_once),
+    model("condvar: a timed waiter that polls", POLLS_TIMED, (2, 4), POLLED_EITHER, timed),
+    model("condvar: a polling waiter vanished in a fork", POLLS, (2, 3), SLEEP, || vanished(0)),
+    model("condvar: a polling waiter vanished in a fork, and others come", POLLS, (1, 2), VOID, || vanished(1)),
 ];
 
 /// The flag of a polling waiter, in the condition variable's first word.
-const LOOKING: u32 = 2;
+const POLLING: u32 = 2;
 
 /// Coins under a mutex, and the threads that wait for them.
 struct Purse {
@@ -159,12 +159,12 @@ fn vanished(more: u32) {
     let purse = Purse::keep();
     // SAFETY: the first word of a `repr(C)` condition variable.
     let sequence = unsafe { &*ptr::from_ref(&purse.more).cast::<LoomU32>() };
-    sequence.fetch_or(LOOKING, Relaxed);
+    sequence.fetch_or(POLLING, Relaxed);
     forked();
     for _ in 0..=more {
         one_at(purse, false);
     }
-    assert_eq!(sequence.load(Relaxed) & LOOKING, 0, "the flag is left over");
+    assert_eq!(sequence.load(Relaxed) & POLLING, 0, "the flag is left over");
 }
 
 /// Two wait for what the first thread does then.

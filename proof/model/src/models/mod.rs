@@ -164,13 +164,13 @@ const EARLY: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 const PLAIN: Setup = Setup::PLAIN;
 /// A spin ends after its first poll.
-const HASTY: Setup = Setup { looks: 1, ..PLAIN };
+const HASTY: Setup = Setup { polls: 1, ..PLAIN };
 const SPINS_LATE: Setup = Setup { jumps: 1, ..HASTY };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, ..HASTY };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..HASTY };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
 const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
+const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
 type Shows = &'static [&'static str];
@@ -181,10 +181,10 @@ const EITHER: Shows = &["got it", "did not"];
 const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const GAVE_UP: Shows = &["gave up"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
-const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const REQUEST: Shows = &["slept in the first lane", "woken in the first lane"];
 const COMES_BACK: Shows = &["rested beside an owner that comes back"];
 const DUTY: Shows = &["took it in a spin with a duty"];
-const CLAIM_SPINS: Shows = &["claimed", "took it in a spin while first"];
+const REQUEST_SPINS: Shows = &["requested", "took it in a spin while first"];
 
 /// A lock that can report whether all use has ended.
 pub(crate) trait Settles: RawLock<Platform = Loom> {
@@ -273,11 +273,11 @@ fn wait_behind<T: Sync>(
 
 /// The first thread has the lock and rests, so that `others` come to wait; then it comes again, `again` times.
 fn held<L: Settles>(others: u32, again: u32) {
-    lined_up::<L>(others, 1, again);
+    queued_up::<L>(others, 1, again);
 }
 
 /// The first thread has the lock and rests, so that `others` come to wait, `rounds` times each; then it comes again.
-fn lined_up<L: Settles>(others: u32, rounds: u32, again: u32) {
+fn queued_up<L: Settles>(others: u32, rounds: u32, again: u32) {
     let role = move |guarded: &Guarded<L>| (0..rounds).for_each(|_| guarded.round());
     let leave = |guarded: &Guarded<L>| {
         guarded.leave();

@@ -6,14 +6,14 @@ use turnwise::RawMutex;
 use turnwise::wait::Tuned;
 
 /// A spinner still spins when the stage is set.
-const LONGER: Setup = Setup { looks: 6, ..PLAIN };
+const LONGER: Setup = Setup { polls: 6, ..PLAIN };
 const TIMED_LATE: Setup = Setup { jumps: 1, ..TIMED };
 
-const TRY_STOLE: Shows = &["tried in vain", "slept", "void promise taken out", "stole by a try"];
-const TRY_GRANTED: Shows = &["tried in vain", "slept", "void fair promise taken out"];
-const STOLE: Shows = &["void promise taken out", "stole by a try"];
+const TRY_STOLE: Shows = &["tried without success", "slept", "stale hand-off cleared", "stole by a try"];
+const TRY_GRANTED: Shows = &["tried without success", "slept", "stale fair hand-off cleared"];
+const STOLE: Shows = &["stale hand-off cleared", "stole by a try"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
-const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
+const REQUEST_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
 models_of!(Mutex);
 
@@ -30,34 +30,34 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: two that spin or sleep", PLAIN, (0, 1), &[], || held::<Raw>(2, 0)),
     model("mutex: one spins past a sleeper", LONGER, (1, 2), &["stole in a spin"], spins_past),
     model("mutex: one of two sleepers wakes and spins", PLAIN, (0, 1), DUTY, wakes_and_spins),
-    model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
+    model("mutex: a sleeper wakes for no reason", SPURIOUS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
     model("mutex: try", PARKS, (3, 4), SLEEP, attempt::<Raw>),
     model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed::<Raw>(0, EARLY)),
     model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<Raw>(1, EARLY)),
-    model("mutex: hand-off", LATE, (1, 2), CLAIM, || held::<Raw>(2, 0)),
-    model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
-    model("mutex: hand-off to one that spins", SPINS_LATE, (1, 2), CLAIM_SPINS, overtaken),
-    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed::<Raw>(1, EARLY)),
+    model("mutex: hand-off", LATE, (1, 2), REQUEST, || held::<Raw>(2, 0)),
+    model("mutex: hand-off and barging", LATE, (0, 1), REQUEST, barging),
+    model("mutex: hand-off to one that spins", SPINS_LATE, (1, 2), REQUEST_SPINS, overtaken),
+    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), REQUEST_TIMED, || timed::<Raw>(1, EARLY)),
     model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped_by::<Raw>(3)),
     model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
-    model("mutex: the claimant vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(&[ROUND, ROUND], 3)),
-    model("mutex: the claimant vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
+    model("mutex: the hand-off waiter vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(&[ROUND, ROUND], 3)),
+    model("mutex: the hand-off waiter vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
         vanished(&[Guarded::impatient, ROUND], 2);
     }),
-    model("mutex: a claim after a fork that took a claimant along", LATE, (0, 1), CLAIM, claims_again),
-    model("mutex: tries for a lock promised before a fork", PARKS, (3, 4), TRY_STOLE, || tries(HANDOFF | WAITERS)),
+    model("mutex: a request after a fork that took a hand-off waiter along", LATE, (0, 1), REQUEST, requests_again),
+    model("mutex: tries for a lock handed off before a fork", PARKS, (3, 4), TRY_STOLE, || tries(HANDOFF | WAITERS)),
     model("mutex: tries for a lock granted before a fork", PARKS, (3, 4), TRY_GRANTED, || tries(GRANTED)),
-    model("mutex: spins for a lock promised before a fork", PLAIN, (1, 2), STOLE, promised_before),
+    model("mutex: spins for a lock handed off before a fork", PLAIN, (1, 2), STOLE, handed_off_before),
     model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
     model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(ROUND)),
     model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(Guarded::impatient)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
-    model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
-    model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
-    model("mutex: one claims at once, and one never spins", PLAIN, (1, 2), SLEEP, tuned),
+    model("mutex: fair release, two sleepers and a request", LATE, (0, 1), REQUEST, fair_request),
+    model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["handed off fairly"], fair_means_fair),
+    model("mutex: one requests a hand-off at once, and one never spins", PLAIN, (1, 2), SLEEP, tuned),
 ];
 
 type Raw = RawMutex<Loom>;
@@ -130,7 +130,7 @@ fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
 fn tuned() {
     fn comes(guarded: &Guarded, spin_ns: Option<u64>) {
         if !guarded.raw.lock_fast() {
-            guarded.raw.lock_tuned(Tuned { spin_ns, claim_after_ns: Some(0), ..Tuned::default() });
+            guarded.raw.lock_tuned(Tuned { spin_ns, handoff_after_ns: Some(0), ..Tuned::default() });
         }
         guarded.leave();
     }
@@ -151,7 +151,7 @@ fn barging() {
     behind(&[ROUND, ROUND], leave).settled(5);
 }
 
-/// A thread comes again while one waits, which then claims the next turn.
+/// A thread comes again while one waits, which then requests a hand-off.
 fn overtaken() {
     behind(&[ROUND], Guarded::leave_twice).settled(3);
 }
@@ -200,8 +200,8 @@ fn wakes_and_spins() {
     guarded.settled(4);
 }
 
-/// Two sleepers, of which one claims the next turn while the other is released to fairly.
-fn fair_claim() {
+/// Two sleepers, of which one requests a hand-off while the other is released to fairly.
+fn fair_request() {
     let leave = |guarded: &Guarded| {
         guarded.leave_and_come_back();
         guarded.leave_fairly();
@@ -220,38 +220,38 @@ const GRANTED: u32 = 1 << 29;
 const WAITERS: u32 = 1 << 30;
 const HANDOFF: u32 = 1 << 31;
 
-/// In a forked child: the owner's copy has the lock, which is claimed by a thread that does not exist here.
+/// In a forked child: the owner's copy has the lock, which is reserved for a thread that does not exist here.
 fn vanished(roles: &[Role], sections: u32) {
-    wait_behind(claimed(), roles, Guarded::leave).settled_with(sections);
+    wait_behind(requested(), roles, Guarded::leave).settled_with(sections);
 }
 
-/// The calling thread has the lock, which is claimed by a thread that its process does not have.
-fn claimed() -> &'static Guarded {
+/// The calling thread has the lock, which is reserved for a thread that its process does not have.
+fn requested() -> &'static Guarded {
     let guarded = Guarded::owned();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
     guarded
 }
 
-/// In a forked child with such a claim, a thread makes its own claim, and leaves nothing of the old one when it has the
+/// In a forked child with such a request, a thread makes its own, and leaves nothing of the old one when it has the
 /// lock.
-fn claims_again() {
-    let claims: Role = |guarded| {
+fn requests_again() {
+    let requests: Role = |guarded| {
         guarded.raw.lock();
-        assert_eq!(guarded.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a claim is left when it was taken up");
+        assert_eq!(guarded.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a request is left when it was taken up");
         guarded.leave();
     };
     let leave = |guarded: &Guarded| {
         guarded.leave_twice();
         guarded.round();
     };
-    wait_behind(claimed(), &[claims], leave).settled(4);
+    wait_behind(requested(), &[requests], leave).settled(4);
 }
 
 /// In a forked child: the lock is free, but reserved for a thread that does not exist here.
-fn tries(promise: u32) {
+fn tries(pending: u32) {
     let guarded = Guarded::keep();
-    guarded.word().fetch_or(promise, Relaxed);
+    guarded.word().fetch_or(pending, Relaxed);
     forked();
     assert!(!guarded.raw.is_locked(), "promised to nobody, and locked");
     let other = spawn(move || guarded.round());
@@ -260,7 +260,7 @@ fn tries(promise: u32) {
         rest();
         guarded.leave();
     } else {
-        saw("tried in vain");
+        saw("tried without success");
     }
     other.join();
     guarded.settled(1 + u32::from(got));
@@ -269,7 +269,7 @@ fn tries(promise: u32) {
 
 /// In a forked child with such a promise: the thread that removes it may be overtaken by the other, though sleepers are
 /// announced.
-fn promised_before() {
+fn handed_off_before() {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
@@ -291,10 +291,10 @@ fn fair_means_fair() {
     });
     rest();
     guarded.leave_fairly();
-    let promised = guarded.word().fetch_or(0, Relaxed) & GRANTED != 0;
+    let pending = guarded.word().fetch_or(0, Relaxed) & GRANTED != 0;
     let got = guarded.raw.try_lock();
-    if promised {
-        saw("promised");
+    if pending {
+        saw("handed off fairly");
         assert!(!got || done.load(Relaxed), "the lock was promised to another");
     }
     if got {

@@ -5,13 +5,13 @@ use super::*;
 use turnwise::osq::Osq;
 use turnwise::platform::Me;
 
-const PATIENT: Setup = Setup { looks: u32::MAX, ..PLAIN };
+const PATIENT: Setup = Setup { polls: u32::MAX, ..PLAIN };
 
 /// What threads leave behind in the empty queue.
-const NOTE: u16 = 0x5a5a;
+const SPIN_HINT: u16 = 0x5a5a;
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), body: fn()) -> Model {
-    let shows: Shows = if setup.looks == u32::MAX { &["first"] } else { &["first", "left"] };
+    let shows: Shows = if setup.polls == u32::MAX { &["first"] } else { &["first", "left"] };
     Model { name, lock: Lock::Osq, setup, preemptions, shows, body }
 }
 
@@ -27,9 +27,9 @@ pub(super) const MODELS: &[Model] = &[
     model("osq: two leave while the first stays", HASTY, (2, 3), leave_early),
     model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
     model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
-    model("osq: a note is left beside two threads", PATIENT, (3, 4), || noted(2)),
-    model("osq: a note is left beside two threads, each may leave", HASTY, (3, 4), || noted(2)),
-    model("osq: the last in line vanished in a fork", PATIENT, (3, 4), vanished),
+    model("osq: a hint is left beside two threads", PATIENT, (3, 4), || hinted(2)),
+    model("osq: a hint is left beside two threads, each may leave", HASTY, (3, 4), || hinted(2)),
+    model("osq: the last in the queue vanished in a fork", PATIENT, (3, 4), vanished),
     model("osq: the first forks in a signal handler", PATIENT, (2, 3), forks_as_first),
 ];
 
@@ -66,7 +66,7 @@ fn stay(queue: &Queue) -> bool {
     let first = queue.osq.lock(me, None).is_ok();
     if first {
         queue.data.add();
-        queue.osq.unlock_noting(me, 0, NOTE);
+        queue.osq.unlock_with_hint(me, 0, SPIN_HINT);
     }
     saw(if first { "first" } else { "left" });
     first
@@ -85,16 +85,20 @@ fn behind(others: usize, rounds: usize) {
 }
 
 /// A thread that is not in the queue leaves a note, which is not a thread, and makes no thread vanish.
-fn noted(others: usize) {
-    const LATER: u16 = NOTE + 1;
+fn hinted(others: usize) {
+    const LATER: u16 = SPIN_HINT + 1;
     let queue = Queue::keep();
     let handles: Vec<_> = (0..others).map(|_| spawn(move || _ = stay(queue))).collect();
-    queue.osq.leave_note(LATER);
+    queue.osq.set_spin_hint(LATER);
     handles.into_iter().for_each(Handle::join);
     queue.settled();
-    assert!([Some(NOTE), Some(LATER)].contains(&queue.osq.note()), "another note: {:?}", queue.osq.note());
-    queue.osq.leave_note(0);
-    assert_eq!(queue.osq.note(), Some(0), "nobody was in the way");
+    assert!(
+        [Some(SPIN_HINT), Some(LATER)].contains(&queue.osq.spin_hint()),
+        "another hint: {:?}",
+        queue.osq.spin_hint()
+    );
+    queue.osq.set_spin_hint(0);
+    assert_eq!(queue.osq.spin_hint(), Some(0), "nobody was in the way");
 }
 
 /// No thread needs the first thread's help to leave.

@@ -113,7 +113,7 @@ fn play(scene: fn(&Threads, Size), size: Size) {
 
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 const BOTH_TIMED: Setup = Setup { alarms: 2, ..PLAIN };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 
 models_of!(Parking);
 
@@ -131,7 +131,7 @@ impl<S: Source> Models<S> {
     const ALL: &'static [Model] = &[
         model("parking: a word is passed on, in order", PLAIN, (3, 5), WOKE, || play(pass::<_, Of<S>>, TWICE)),
         model("parking: one waits for a change", PLAIN, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
-        model("parking: a sleep ends for nothing", RESTLESS, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
+        model("parking: a sleep ends for nothing", SPURIOUS, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
         model("parking: two wait for a change", PLAIN, (2, 3), &["slept", "woke several"], || {
             play(change::<_, Of<S>>, THREE)
         }),

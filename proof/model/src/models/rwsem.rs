@@ -11,11 +11,11 @@ use turnwise::rwsem::Prefer::Readers;
 const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
 
 const BOTH: Shows = &["slept", "slept in the readers' lane"];
-const VOID: Shows = &["slept", "slept in the readers' lane", "void flags taken out", "void claim taken out"];
+const VOID: Shows = &["slept", "slept in the readers' lane", "stale flags cleared", "stale request cleared"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const UNWOKEN: Shows = &["woke unwoken"];
 const LATE_READER: Shows = &["slept in the readers' lane", "slept in the first lane", "woken in the first lane"];
-const UPGRADER: Shows = &["claimed", "several woken at once", "woke the upgrader"];
+const UPGRADER: Shows = &["requested", "several woken at once", "woke the upgrader"];
 
 models_of!(RwSem);
 
@@ -28,7 +28,7 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer and a reader, readers first", PARKS, (4, 8), SLEEP, || meet(&[write, read_first])),
     model("rwsem: a writer and an upgradable reader", PARKS, (3, 8), SLEEP, || meet(&[write, upgradable])),
     model("rwsem: a writer and an upgrader", PARKS, (3, 8), SLEEP, || meet(&[write, upgrade])),
-    model("rwsem: a reader and an upgrader", PARKS, (4, 8), CLAIM, || meet(&[read, upgrade])),
+    model("rwsem: a reader and an upgrader", PARKS, (4, 8), REQUEST, || meet(&[read, upgrade])),
     model("rwsem: a reader and an upgrader that spin", PLAIN, (3, 6), ANY, || meet(&[read, upgrade])),
     model("rwsem: two upgraders", PARKS, (3, 8), SLEEP, || meet(&[upgrade, upgrade])),
     model("rwsem: two upgraders that spin", PLAIN, (2, 4), ANY, || meet(&[upgrade, upgrade])),
@@ -37,11 +37,11 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: tries and a writer", PARKS, (3, 6), SLEEP, || meet(&[tries, write])),
     model("rwsem: tries and a reader", PARKS, (3, 6), ANY, || meet(&[tries, read])),
     model("rwsem: a reader reads again while a writer sleeps", PARKS, (4, 8), SLEEP, || reads_again(write)),
-    model("rwsem: a reader that goes first and an upgrader", PARKS, (4, 8), CLAIM, || meet(&[read_first, upgrade])),
+    model("rwsem: a reader that goes first and an upgrader", PARKS, (4, 8), REQUEST, || meet(&[read_first, upgrade])),
     model("rwsem: a reader that goes first and an upgrader that spin", PLAIN, (3, 6), ANY, || {
         meet(&[read_first, upgrade]);
     }),
-    model("rwsem: a reader reads again while another thread upgrades", PARKS, (4, 8), CLAIM, || reads_again(upgrade)),
+    model("rwsem: a reader reads again while another thread upgrades", PARKS, (4, 8), REQUEST, || reads_again(upgrade)),
     model("rwsem: a reader reads again while another thread gives an upgrade up", TIMED, (2, 4), EITHER, || {
         reads_again(upgrade_soon);
     }),
@@ -60,7 +60,7 @@ pub(super) const MODELS: &[Model] = &[
     }),
     model("rwsem: both kinds wait for an upgrader", PARKS, (1, 3), BOTH, || behind(UPGRADED, &[write, read])),
     model("rwsem: both kinds wait for one that downgrades", PARKS, (1, 3), BOTH, || behind(DOWNGRADED, &[write, read])),
-    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 3), UNWOKEN, || behind(WRITER, &[write, read])),
+    model("rwsem: a sleeper wakes for no reason", SPURIOUS, (1, 3), UNWOKEN, || behind(WRITER, &[write, read])),
     model("rwsem: a sleeper is interrupted", INTERRUPTED, (1, 3), UNWOKEN, || behind(READER, &[write, read])),
     // Waits that end.
     model("rwsem: a timed writer", TIMED, (2, 4), EITHER, || behind(READER, &[write_soon])),
@@ -80,20 +80,20 @@ pub(super) const MODELS: &[Model] = &[
         behind(READER, &[upgrade_soon, write]);
     }),
     // Claims.
-    model("rwsem: a writer claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[write])),
-    model("rwsem: a reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[read])),
-    model("rwsem: an upgradable reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[upgradable])),
-    model("rwsem: a writer that spins claims the next turn", SPINS_LATE, (1, 2), CLAIM_SPINS, || overtaken(&[write])),
-    model("rwsem: a reader that spins claims the next turn", SPINS_LATE, (1, 2), &["claimed"], || overtaken(&[read])),
-    model("rwsem: a writer and a reader, and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, read])),
-    model("rwsem: two writers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, write])),
-    model("rwsem: two readers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[read, read])),
-    model("rwsem: a claim is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[write_soon])),
-    model("rwsem: a reader's claim is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[read_soon])),
-    model("rwsem: a timed writer and a reader, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
+    model("rwsem: a writer requests a hand-off", LATE, (1, 2), REQUEST, || overtaken(&[write])),
+    model("rwsem: a reader requests a hand-off", LATE, (1, 2), REQUEST, || overtaken(&[read])),
+    model("rwsem: an upgradable reader requests a hand-off", LATE, (1, 2), REQUEST, || overtaken(&[upgradable])),
+    model("rwsem: a writer that spins requests a hand-off", SPINS_LATE, (1, 2), REQUEST_SPINS, || overtaken(&[write])),
+    model("rwsem: a reader that spins requests a hand-off", SPINS_LATE, (1, 2), &["requested"], || overtaken(&[read])),
+    model("rwsem: a writer and a reader, and a request", LATE, (0, 1), REQUEST, || overtaken(&[write, read])),
+    model("rwsem: two writers and a request", LATE, (0, 1), REQUEST, || overtaken(&[write, write])),
+    model("rwsem: two readers and a request", LATE, (0, 1), REQUEST, || overtaken(&[read, read])),
+    model("rwsem: a request is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[write_soon])),
+    model("rwsem: a reader's request is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[read_soon])),
+    model("rwsem: a timed writer and a reader, and a request", TIMED_LATE, (0, 1), GAVE_UP, || {
         overtaken(&[write_soon, read]);
     }),
-    model("rwsem: a timed reader and a writer, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
+    model("rwsem: a timed reader and a writer, and a request", TIMED_LATE, (0, 1), GAVE_UP, || {
         overtaken(&[read_soon, write]);
     }),
     model("rwsem: a reader that goes first is late beside an upgrader", LATE, (1, 3), LATE_READER, late_beside_upgrade),
@@ -101,24 +101,24 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a writer's announcement outlives it", PARKS, (2, 3), ANY, || {
         orphaned(WRITERS, READER, &[read, read]);
     }),
-    model("rwsem: a claim outlives its reader", PARKS, (2, 3), SLEEP, || orphaned(HANDOFF, WRITER, &[write])),
-    model("rwsem: a claim outlives its writer", PARKS, (2, 3), ANY, || orphaned(HANDOFF, READER, &[read])),
-    model("rwsem: all wait in spite of a claimant that is gone", PARKS, (1, 2), VOID, || {
+    model("rwsem: a request outlives its reader", PARKS, (2, 3), SLEEP, || orphaned(HANDOFF, WRITER, &[write])),
+    model("rwsem: a request outlives its writer", PARKS, (2, 3), ANY, || orphaned(HANDOFF, READER, &[read])),
+    model("rwsem: all wait in spite of a hand-off waiter that is gone", PARKS, (1, 2), VOID, || {
         orphaned(ALL, WRITER, &[write, read]);
     }),
-    model("rwsem: a claim in spite of a claimant that is gone", LATE, (0, 1), CLAIM, || {
+    model("rwsem: a request in spite of a hand-off waiter that is gone", LATE, (0, 1), REQUEST, || {
         orphaned(ALL, WRITTEN_TWICE, &[write]);
     }),
-    model("rwsem: an upgradable claim in spite of a claimant that is gone", LATE, (0, 1), CLAIM, || {
+    model("rwsem: an upgradable request in spite of a hand-off waiter that is gone", LATE, (0, 1), REQUEST, || {
         orphaned(ALL, WRITTEN_TWICE, &[upgradable_cleanly]);
     }),
-    model("rwsem: tries in spite of a claimant that is gone", PARKS, (1, 3), ANY, || {
+    model("rwsem: tries in spite of a hand-off waiter that is gone", PARKS, (1, 3), ANY, || {
         orphaned(ALL, FREE, &[reads_first])
     }),
-    model("rwsem: tries in spite of an upgradable claimant", PARKS, (1, 3), ANY, || {
+    model("rwsem: tries in spite of an upgradable hand-off waiter", PARKS, (1, 3), ANY, || {
         orphaned(ALL, FREE, &[tries_first])
     }),
-    model("rwsem: an upgrader beside a claimant", PARKS, (1, 2), UPGRADER, upgrade_beside_claim),
+    model("rwsem: an upgrader beside a hand-off waiter", PARKS, (1, 2), UPGRADER, upgrade_beside_request),
     // Words that seldom are so.
     model("rwsem: more readers than there can be", PARKS, (3, 6), &["waited for too many readers"], full),
     // The end of its life.
@@ -249,9 +249,9 @@ fn read_between(guarded: &Guarded, gates: &Gates) {
     guarded.leave_reading();
 }
 
-/// A writer claims the next turn while an upgradable reader and a reader are inside; then the former upgrades. Both
+/// A writer requests a hand-off while an upgradable reader and a reader are inside; then the former upgrades. Both
 /// sleep in one lane, and the reader that leaves must wake the upgrader.
-fn upgrade_beside_claim() {
+fn upgrade_beside_request() {
     let guarded = Guarded::keep();
     let gates = keep(Gates::shut());
     let mut others = Vec::new();

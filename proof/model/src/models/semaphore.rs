@@ -25,10 +25,12 @@ pub(super) const MODELS: &[Model] = &[
     model("semaphore: two in line", PARKS, (1, 2), LINE, || held::<One<true>>(2, 0)),
     model("semaphore: three in line", PARKS, (0, 1), LINE, || held::<One<true>>(3, 0)),
     model("semaphore: two in line, one comes past", PARKS, (0, 1), LINE, || held::<One<false>>(2, 1)),
-    model("semaphore: the first claims", LATE, (0, 1), LINE, || held::<One<false>>(2, 1)),
-    model("semaphore: one alone in line claims", LATE, (1, 2), &["claimed"], || held::<One<false>>(1, 0)),
-    model("semaphore: one in line wakes for no reason", RESTLESS, (1, 2), LINE, || held::<One<true>>(2, 0)),
-    model("semaphore: one in line is interrupted", INTERRUPTED, (1, 2), LINE, || held::<One<true>>(2, 0)),
+    model("semaphore: the first requests permits", LATE, (0, 1), LINE, || held::<One<false>>(2, 1)),
+    model("semaphore: one alone in the queue requests permits", LATE, (1, 2), &["requested"], || {
+        held::<One<false>>(1, 0)
+    }),
+    model("semaphore: one in the queue wakes for no reason", SPURIOUS, (1, 2), LINE, || held::<One<true>>(2, 0)),
+    model("semaphore: one in the queue is interrupted", INTERRUPTED, (1, 2), LINE, || held::<One<true>>(2, 0)),
     model("semaphore: a large request and a small one", PARKS, (1, 2), LINE, sizes::<true>),
     model("semaphore: a large request and a small one, barging", PARKS, (1, 2), LINE, sizes::<false>),
     model("semaphore: a timed waiter", TIMED, (3, 6), EITHER, || timed::<false>(0)),
@@ -173,14 +175,14 @@ fn woken_late() {
 }
 
 /// The word's bits, as the semaphore documents them.
-const CLAIM: u32 = 1 << 28;
+const HANDOFF: u32 = 1 << 28;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
 
 /// In a forked child: the owner's copy has the permit, for which threads are queued that do not exist here.
 fn vanished<const FAIR: bool>() {
     let guarded = Guarded::<One<FAIR>>::owned();
-    guarded.raw.word().fetch_or(CLAIM | FIRST | WAITERS, Relaxed);
+    guarded.raw.word().fetch_or(HANDOFF | FIRST | WAITERS, Relaxed);
     forked();
     wait_behind(guarded, &[Guarded::round; 2], Guarded::leave).settled(3);
 }

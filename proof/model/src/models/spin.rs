@@ -30,12 +30,12 @@ pub(super) const MODELS: &[Model] = &[
     model("queued: two threads", PLAIN, (3, 6), &[], || all_lock::<Queued>(2, 2)),
     model("queued: three threads", PLAIN, (2, 3), &[], || all_lock::<Queued>(3, 1)),
     model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
-    model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || held::<Queued>(2, 0)),
-    model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up::<Queued>(2, 2, 0)),
-    model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || held::<Queued>(3, 0)),
+    model("queued: two in the queue behind an owner", PLAIN, (2, 3), &[], || held::<Queued>(2, 0)),
+    model("queued: two in the queue behind an owner, twice", PLAIN, (1, 2), &[], || queued_up::<Queued>(2, 2, 0)),
+    model("queued: three in the queue behind an owner", PLAIN, (0, 1), &[], || held::<Queued>(3, 0)),
     model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all_lock::<Queued>(2, 2)),
-    model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], || {
-        lined_up::<Queued>(2, 2, 1);
+    model("queued: two in the queue behind an owner that comes again", PLAIN, (0, 1), &[], || {
+        queued_up::<Queued>(2, 2, 1);
     }),
     model("queued: try", PLAIN, (4, 8), EITHER, || attempt_by::<Queued>(RawLock::try_lock)),
     model("queued: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Queued>(soon)),

@@ -5,7 +5,7 @@
 //! | words | loom's atomics, with the orderings that the laboratory hands out |
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
-//! | a limit of a spin | passed when the spinner has polled without success [`Setup::looks`] times |
+//! | a limit of a spin | passed when the spinner has polled without success [`Setup::polls`] times |
 //! | `Pause::Rest`, a pause between a spin's immediate polls | nothing: time is not what a model is about |
 //! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
@@ -73,7 +73,7 @@ pub struct Setup {
     /// Others run, at no preemption's cost, right before sleepers are moved to another word.
     pub late_requeue: bool,
     /// Polls before a spin with a limit ends.
-    pub looks: u32,
+    pub polls: u32,
     /// CPUs that the locks see.
     pub cpus: u32,
     /// As in a kernel: locks rely on preemption being off, and ask whether they should yield their CPU. Every second
@@ -92,7 +92,7 @@ impl Setup {
         spurious: None,
         newest_first: false,
         late_requeue: false,
-        looks: 2,
+        polls: 2,
         cpus: 1,
         kernel: false,
         races: Races::None,
@@ -218,7 +218,7 @@ unsafe impl Platform for Loom {
 /// Ends a spin with a limit after its polls.
 fn give_up(look: u32, limit: SpinLimit) -> Result<(), SpinEnd> {
     let endless = limit.until.is_none() && limit.owner.is_none();
-    if endless || look < world::with(|w| w.setup.looks) {
+    if endless || look < world::with(|w| w.setup.polls) {
         return Ok(());
     }
     if limit.owner.is_some() {

@@ -22,13 +22,13 @@ pub const THREADS: usize = 4;
 /// Fruitless polls in a row, by all threads together, after which no thread will make progress if each had its share.
 const STALL: u32 = 60;
 /// Fruitless polls of one thread that are its share: the first may return an old value, the second not.
-const LOOKS: u32 = 3;
+const POLLS: u32 = 3;
 /// Fruitless polls in a row after which a schedule that keeps a runnable thread waiting is not explored further.
 const PATIENCE: u32 = 4;
 /// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
 const READINGS: usize = 8;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
-pub const JUMP_NS: u64 = turnwise::wait::Policy::DEFAULT.claim_after_ns + 1_000_000;
+pub const JUMP_NS: u64 = turnwise::wait::Policy::DEFAULT.handoff_after_ns + 1_000_000;
 
 /// What a thread is doing, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,14 +44,14 @@ struct Thread {
     doing: Doing,
     woken: bool,
     /// Its fruitless polls since anything last changed.
-    looks: u32,
+    polls: u32,
     /// Sections with preemption off that it is in.
     atomic: u32,
 }
 
 impl Thread {
     const fn new() -> Self {
-        Thread { doing: Doing::Running, woken: false, looks: 0, atomic: 0 }
+        Thread { doing: Doing::Running, woken: false, polls: 0, atomic: 0 }
     }
 }
 
@@ -388,9 +388,9 @@ fn idle() {
     let me = number();
     let unfair = with(|w| {
         w.stall += 1;
-        w.threads[me].looks += 1;
+        w.threads[me].polls += 1;
         // A thread that saw an old value before sees the newest one at its next poll: only repeat pollers are stuck.
-        let all_looked = w.waiting().all(|t| t.looks >= LOOKS);
+        let all_looked = w.waiting().all(|t| t.polls >= POLLS);
         assert!(w.stall < STALL || !all_looked, "{}", w.describe());
         // At a yield loom also tries the other waiting threads in place of the ones that can make progress, repeatedly.
         // While the stage is set there is only one order, and the end of it must not be cut off.
@@ -470,7 +470,7 @@ impl ModelRun {
     /// Notes that something changed: all polls so far no longer count.
     fn moved(&mut self) {
         self.stall = 0;
-        self.threads.iter_mut().for_each(|t| t.looks = 0);
+        self.threads.iter_mut().for_each(|t| t.polls = 0);
     }
 
     /// Returns the threads that could make progress if they were scheduled, or wait.

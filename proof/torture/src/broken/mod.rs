@@ -32,7 +32,7 @@ pub struct BrokenRecord {
 type Catchers = &'static [(&'static str, Verdict)];
 
 const NATURE: Nature =
-    Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_line: true, crowd: 12 };
+    Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_queue: true, crowd: 12 };
 
 /// What is wrong with a lock, under the name of the lock, and what must catch it.
 struct Flaw {

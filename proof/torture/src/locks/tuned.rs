@@ -10,19 +10,19 @@ use turnwise::raw::RawLock;
 use turnwise::rwsem::Prefer;
 use turnwise::wait::Tuned;
 
-const NONE: Tuned = Tuned { spin_ns: None, turn_ns: None, claim_after_ns: None };
+const NONE: Tuned = Tuned { spin_ns: None, yield_after_ns: None, handoff_after_ns: None };
 const LONG: Option<u64> = Some(10_000_000);
 
 /// The extremes of the settings, alone and together.
 const EXTREMES: [Tuned; 8] = [
     Tuned { spin_ns: Some(0), ..NONE },
-    Tuned { claim_after_ns: Some(0), ..NONE },
+    Tuned { handoff_after_ns: Some(0), ..NONE },
     Tuned { spin_ns: LONG, ..NONE },
     NONE,
-    Tuned { spin_ns: Some(0), claim_after_ns: Some(0), ..NONE },
-    Tuned { spin_ns: Some(1), turn_ns: Some(1), ..NONE },
-    Tuned { spin_ns: LONG, claim_after_ns: Some(0), turn_ns: Some(1) },
-    Tuned { claim_after_ns: Some(u64::MAX), ..NONE },
+    Tuned { spin_ns: Some(0), handoff_after_ns: Some(0), ..NONE },
+    Tuned { spin_ns: Some(1), yield_after_ns: Some(1), ..NONE },
+    Tuned { spin_ns: LONG, handoff_after_ns: Some(0), yield_after_ns: Some(1) },
+    Tuned { handoff_after_ns: Some(u64::MAX), ..NONE },
 ];
 
 thread_local! {

@@ -95,7 +95,7 @@ fn fork_once(
     wait_for(arena, child);
 }
 
-/// Takes the lock repeatedly, so that others claim the next turn before the fork.
+/// Takes the lock repeatedly, so that others request a hand-off before the fork.
 fn overtake(guarded: &Guarded, worker: &mut Worker) {
     for _ in 0..worker.rng.random_range(4..20) {
         guarded.section(worker, |_| sleep());

@@ -118,7 +118,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         by(r, r.ops.permits?, permits::permits)
     }),
     scenario("permits-line", "first come, first served, whatever a request's size", |r| {
-        by(r, r.ops.permits?, permits::line).filter(|_| r.nature.in_line)
+        by(r, r.ops.permits?, permits::line).filter(|_| r.nature.in_queue)
     }),
     scenario("fork", "fork while threads contend: the child can lock", |r| lock(r, fork::fork)),
     scenario("signals", "handlers lock while their thread waits", |r| {

@@ -34,21 +34,21 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
 const STARVED_AFTER: Duration = Duration::from_secs(1);
 
 /// Since when the one thread that must not starve has been waiting, as its tormentors see it.
-pub(super) struct Patience<'a> {
+pub(super) struct Victim<'a> {
     arena: &'a Arena,
     started: Instant,
     waits_since: AtomicU64,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> Victim<'a> {
     /// The thread does not wait.
     const NOT_WAITING: u64 = u64::MAX;
 
     pub(super) fn new(arena: &'a Arena) -> Self {
-        Patience { arena, started: Instant::now(), waits_since: AtomicU64::new(Self::NOT_WAITING) }
+        Victim { arena, started: Instant::now(), waits_since: AtomicU64::new(Self::NOT_WAITING) }
     }
 
-    /// Occasionally runs `section`, which calls [`Patience::waits_no_more`] when it is in.
+    /// Occasionally runs `section`, which calls [`Victim::waits_no_more`] when it is in.
     pub(super) fn wait_again_and_again(&self, mut section: impl FnMut()) {
         while self.arena.goes_on() {
             self.waits_since.store(self.started.elapsed().as_nanos() as u64, Relaxed);
@@ -75,13 +75,13 @@ impl<'a> Patience<'a> {
 
 pub(super) fn starvation(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let guarded = arena.guarded(record, ops);
-    let patience = Patience::new(arena);
+    let victim = Victim::new(arena);
     let hogs = if record.nature.crowd > 4 { 2 } else { 1 };
     arena.on_threads(1 + hogs, |worker| {
         if worker.number == 0 {
-            patience.wait_again_and_again(|| guarded.section(worker, |_| patience.waits_no_more()));
+            victim.wait_again_and_again(|| guarded.section(worker, |_| victim.waits_no_more()));
         } else {
-            patience.torment(|| guarded.section(worker, |_| spin(500)));
+            victim.torment(|| guarded.section(worker, |_| spin(500)));
         }
     });
     arena.expect_counted(&[&guarded]);

@@ -1,7 +1,7 @@
 //! Readers alongside one another, never alongside a writer.
 
 use super::exclusion::{briefly, random_deadline};
-use super::order::Patience;
+use super::order::Victim;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle, spin, threads};
 use crate::object::Object;
 use crate::ops::{Change, Exclusive, LockRecord, Shared, Until, Upgrade};
@@ -163,12 +163,12 @@ fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, (ops, sha
 /// The first thread writes occasionally, the others read all the time.
 pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     let guarded = arena.guarded(record, ops);
-    let patience = Patience::new(arena);
+    let victim = Victim::new(arena);
     arena.on_threads(4, |worker| {
         if worker.number == 0 {
-            patience.wait_again_and_again(|| guarded.section(worker, |_| patience.waits_no_more()));
+            victim.wait_again_and_again(|| guarded.section(worker, |_| victim.waits_no_more()));
         } else {
-            patience.torment(|| guarded.read_section(&shared, worker, |_| spin(2_000)));
+            victim.torment(|| guarded.read_section(&shared, worker, |_| spin(2_000)));
         }
     });
     arena.expect_counted(&[&guarded]);
@@ -177,12 +177,12 @@ pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, 
 /// The first thread reads occasionally, the others write all the time.
 pub(super) fn hostile_writers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     let guarded = arena.guarded(record, ops);
-    let patience = Patience::new(arena);
+    let victim = Victim::new(arena);
     arena.on_threads(3, |worker| {
         if worker.number == 0 {
-            patience.wait_again_and_again(|| guarded.read_section(&shared, worker, |_| patience.waits_no_more()));
+            victim.wait_again_and_again(|| guarded.read_section(&shared, worker, |_| victim.waits_no_more()));
         } else {
-            patience.torment(|| guarded.section(worker, |_| spin(500)));
+            victim.torment(|| guarded.section(worker, |_| spin(500)));
         }
     });
     arena.expect_counted(&[&guarded]);

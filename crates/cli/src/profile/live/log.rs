@@ -133,7 +133,7 @@ impl Log {
         waits: Vec<Recorded>,
         releases: &[Released],
         modules: &mut Modules,
-        told: &dyn Fn() -> Unloads,
+        reported: &dyn Fn() -> Unloads,
     ) {
         for wait in &waits {
             let life = self.threads.entry(wait.tid).or_default();
@@ -145,13 +145,13 @@ impl Log {
             }
             life.last_ns = life.last_ns.max(wait.ended_ns);
         }
-        if modules.learn(told()) {
+        if modules.learn(reported()) {
             self.unwind(modules);
         }
         let is_missing = |wait: &Recorded| !modules.has(wait.site) && !self.tried.contains(&wait.site);
         let missing = waits.iter().find(|wait| is_missing(wait)).map(|wait| wait.site);
         if (missing.is_some() && self.tried.len() < MOST_TRIED || !modules.is_new()) && modules.may_look_again() {
-            modules.look_again(told);
+            modules.look_again(reported);
             self.tried.extend(missing);
         }
         self.released.extend(releases.iter().map(|release| ((release.tid, release.wait), release.at_ns)));
@@ -291,11 +291,11 @@ mod tests {
     #[test]
     fn records_are_weighed_and_releases_find_their_waits() {
         let (mut log, mut modules) = (Log::new(0, 1), Modules::none());
-        let told = &Unloads::default;
+        let reported = &Unloads::default;
         let released = |tid, wait, at_ns| Released { tid, wait, at_ns };
         let waits = vec![wait(1, 5_000, 1_000, 1.0), wait(2, 6_000, 100, 50.0)];
-        log.add(waits, &[released(1, 5_000, 5_300)], &mut modules, told);
-        log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut modules, told);
+        log.add(waits, &[released(1, 5_000, 5_300)], &mut modules, reported);
+        log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut modules, reported);
         log.unwind(&mut modules);
         let place = (0x10, Kind::Mutex, 0x400);
         assert_eq!(log.sites[&(place, 0)].sums(), (51, 6_000));

@@ -110,7 +110,7 @@ impl<'a> Maker<'a> {
         }
         let frames = if site == 0 { Vec::new() } else { self.symbols.of_return_address(site) };
         let own = frames.iter().position(|frame| !is_lock_class(self.symbols.frame(*frame))).unwrap_or(0);
-        let frames = self.symbols.told_apart(frames[own..].to_vec(), site);
+        let frames = self.symbols.distinguished(frames[own..].to_vec(), site);
         self.frames.insert(site, frames.clone());
         frames
     }

@@ -97,17 +97,17 @@ fn still_waiting(seen: &Seen, profile: &Profile) -> Option<String> {
     let circle = circles(&owners(threads)).concat();
     waiting.sort_by_key(|thread| (!circle.contains(&thread.tid), thread.waiting.map(|waiting| waiting.since_ns)));
     let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
-    let told = waiting.iter().take(SHOWN).filter_map(|thread| {
+    let shown = waiting.iter().take(SHOWN).filter_map(|thread| {
         let wait = thread.waiting?;
         let held = wait.owner.map(|owner| format!(", held by {}", name(threads, owner))).unwrap_or_default();
         let lock = names.get(&wait.lock).copied().unwrap_or("a lock");
         Some(format!("{} for {lock}{held}", name(threads, thread.tid)))
     });
-    let told: Vec<String> = told.collect();
+    let shown: Vec<String> = shown.collect();
     let more = if waiting.len() > SHOWN { "; …" } else { "" };
     let circle = if profile.deadlocks.is_empty() { "" } else { ", some for one another, as in a deadlock" };
     let number = plural(waiting.len() as u64, "thread", "threads");
-    (!told.is_empty()).then(|| format!("{number} still waited at the end{circle}: {}{more}", told.join("; ")))
+    (!shown.is_empty()).then(|| format!("{number} still waited at the end{circle}: {}{more}", shown.join("; ")))
 }
 
 /// Returns the threads that wait for one another: as a look is not instantaneous, a wait that has just begun may be for

@@ -50,7 +50,7 @@ mod tests {
     use crate::model::Condition;
 
     #[test]
-    fn wake_ups_in_vain_are_counted() {
+    fn useless_wake_ups_are_counted() {
         let with = |woken_for_nothing, broadcasts| {
             let mut profile = quiet();
             let name = "ready".to_owned();

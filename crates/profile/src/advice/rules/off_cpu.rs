@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_that_are_often_away_are_told() {
+    fn owners_that_are_often_away_are_reported() {
         assert!(fired(&profile(1000, Some(250))).contains(&"off-cpu-owner"));
         assert!(!fired(&profile(1000, Some(249))).contains(&"off-cpu-owner"));
         assert!(!fired(&profile(49, Some(49))).contains(&"off-cpu-owner"), "too few to say");

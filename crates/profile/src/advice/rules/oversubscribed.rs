@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn where_others_had_the_cpus_nobody_is_told_to_use_fewer_threads() {
+    fn where_others_had_the_cpus_no_advice_is_to_use_fewer_threads() {
         let mut profile = spinning(5, "libc");
         profile.locks[0].usage = usage(10_000, 100, 1_000_000, 1_000);
         profile.recording.others = Some(Others { programs: 0.3, host: 0.0 });

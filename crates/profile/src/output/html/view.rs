@@ -122,7 +122,7 @@ impl View {
             headlines: headlines::headlines(profile),
             deadlock: profile.deadlocks.first().map(deadlocks::summary),
             verdict: advice.verdict.clone(),
-            findings: advice.told().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
+            findings: advice.reported().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
             findings_left_out: advice.left_out,
             totals: totals(profile),
             locks: rows::locks(profile, &advice, &mut strings),

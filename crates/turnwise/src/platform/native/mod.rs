@@ -81,7 +81,7 @@ unsafe impl Platform for Native {
             Pause::Relax => spin::relax(),
             Pause::Rest(ns) => spin::rest(ns),
             Pause::Yield => system::yield_now(),
-            Pause::Offer => system::offer(),
+            Pause::Offer => system::yield_bounded(),
             Pause::Nap(ns) => system::nap(ns),
         }
     }

@@ -1,5 +1,6 @@
 //! The spin loop: poll, pause, poll; now and then read the clock and check whether the owner still runs. A spin without
-//! a deadline gives up the CPU each time it has lasted `turn_ns` more: what it waits for may need this very CPU to run.
+//! a deadline gives up the CPU each time it has lasted `yield_after_ns` more: what it waits for may need this very CPU
+//! to run.
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
@@ -106,14 +107,14 @@ fn line_cost_after(mean: u32, took_ticks: u32) -> u32 {
 
 /// Measures the minimum time of a timed poll of a line in this CPU's cache.
 fn ticks_of_a_hit() -> u32 {
-    const LOOKS: usize = 32;
+    const POLLS: usize = 32;
     let word = AtomicU32::new(0);
-    let look = || {
+    let poll = || {
         let begin = ticks();
         core::hint::black_box(core::hint::black_box(&word).load(Relaxed));
         ticks_since(begin)
     };
-    (0..LOOKS).map(|_| look()).min().unwrap_or_default().min(4096) as u32
+    (0..POLLS).map(|_| poll()).min().unwrap_or_default().min(4096) as u32
 }
 
 /// Returns [`CHANGED_TICKS`] for the fastest time of a hit: others take up to twice that.
@@ -142,7 +143,7 @@ fn hints(ns: u32) -> u32 {
 
 /// Reads a word after a pause; returns its value, and whether its line was still in this CPU's cache. If not, another
 /// CPU has written it since the last poll, and the cost of fetching it is recorded, if it can be measured.
-fn timed_look<W: Word>(word: &W) -> (W::Value, bool) {
+fn timed_poll<W: Word>(word: &W) -> (W::Value, bool) {
     let begin = ticks();
     let value = word.load(Relaxed);
     let took = ticks_since(begin).min(4096) as u32;
@@ -160,8 +161,8 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let look_ns = policy().look_ns as u32;
-    let mut rest = if limit.still_ns.is_some() { hints(look_ns) } else { 1 };
+    let poll_ns = policy().poll_ns as u32;
+    let mut rest = if limit.still_ns.is_some() { hints(poll_ns) } else { 1 };
     let (mut still_ns, mut changes): (u32, u32) = (0, 0);
     let mut spinner = None;
     let (mut since_clock, mut since_offer) = (0, None);
@@ -181,9 +182,9 @@ pub(super) fn spin_until<W: Word>(
             continue;
         };
         let unchanged;
-        (value, unchanged) = timed_look(word);
-        still_ns = if unchanged { still_ns.saturating_add(look_ns) } else { 0 };
-        rest = hints(if unchanged || !limit.batches { look_ns } else { policy().away_ns(line_ns(), changes) });
+        (value, unchanged) = timed_poll(word);
+        still_ns = if unchanged { still_ns.saturating_add(poll_ns) } else { 0 };
+        rest = hints(if unchanged || !limit.batches { poll_ns } else { policy().away_ns(line_ns(), changes) });
         changes += u32::from(!unchanged);
         if still_ns >= still_max_ns && !ready(value) {
             return Err(SpinEnd::Deadline);
@@ -198,7 +199,7 @@ fn check(spinner: &system::Spinner, limit: SpinLimit, since_offer: &mut Option<u
         return Err(SpinEnd::Deadline);
     }
     spinner.refresh(now);
-    if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().turn_ns {
+    if limit.until.is_none() && now.saturating_sub(*since_offer.get_or_insert(now)) > policy().yield_after_ns {
         system::give_way();
         now = system::now();
         *since_offer = Some(now);

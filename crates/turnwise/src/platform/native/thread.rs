@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_token_that_nobody_has_names_a_slot_whose_node_is_gone() {
         let wild = Token::new(Token::LIMIT - 1).expect("a token");
-        assert!(entry(wild).is_none() && slot(wild).node.is_gone() && slot(wild).node.told().is_none());
+        assert!(entry(wild).is_none() && slot(wild).node.is_gone() && slot(wild).node.received().is_none());
         assert_eq!(Native::on_cpu(wild), crate::platform::OnCpu::Unknown);
     }
 

@@ -193,8 +193,8 @@ fn serve(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
             let _ = kernel.shutdown(Shutdown::Write);
         });
         let ended = Session::from_fd(server, end, SessionACL::All, Config::default()).and_then(Session::run);
-        let told = ended.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(!told.contains("panicked"), "a thread of the server {told}");
+        let shown = ended.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(!shown.contains("panicked"), "a thread of the server {shown}");
         answers.join().expect("it only reads")
     });
     // SAFETY: made above by `Box`; nothing refers to it any more.

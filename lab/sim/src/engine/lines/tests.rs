@@ -188,7 +188,7 @@ fn a_writer_in_line_keeps_a_copy_when_readers_come_before_it_is_done() {
 }
 
 #[test]
-fn whoever_reads_at_the_same_time_as_the_owner_is_answered_by_it() {
+fn a_thread_that_reads_at_the_same_time_as_the_owner_is_answered_by_it() {
     for protocol in [Protocol::Mesi, Protocol::Mesif, Protocol::Moesi] {
         let mut lines = lines_of(&machine(protocol), 1);
         lines.serve(1, 0, Op::Store, 0, 0);
@@ -237,8 +237,8 @@ fn a_single_watcher_gets_a_migratory_line_as_a_whole_and_several_share_it() {
         let mut lines = lines_of(&migratory(Protocol::Moesi), 1);
         lines.serve(1, 0, Op::Store, 0, 0);
         let winners: Vec<(u32, u32)> = watchers.iter().copied().zip(0..).collect();
-        let told = refill(&mut lines, watchers, &winners, 1_000 * NS);
-        assert_eq!((told.len(), lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some()), (watchers.len(), owns));
+        let shown = refill(&mut lines, watchers, &winners, 1_000 * NS);
+        assert_eq!((shown.len(), lines.hit(1, 1, Op::Rmw, Ps::MAX).is_some()), (watchers.len(), owns));
         assert!(lines.hit(1, 0, Op::Load, Ps::MAX).is_none(), "who wrote it has no copy");
         check(&lines, 6);
     }

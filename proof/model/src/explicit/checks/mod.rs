@@ -73,18 +73,18 @@ const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const PAIR: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+const SIGNALS: (Size, Size) = (Size::of(2, 2).woken_spuriously(), Size::of(3, 1).woken_spuriously());
 const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
 const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
 
 /// Sleeps at once, and requests a hand-off as soon as it was woken without success.
-const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), claim_after_ns: Some(0), turn_ns: None };
+const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), handoff_after_ns: Some(0), yield_after_ns: None };
 
 /// A deadline that the clock does not reach by jumps.
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
 
 /// How long a lock is reserved for a thread that does not come, as in `wait/lapse.rs`.
-const KEPT_NS: u64 = 50_000_000;
+const RESERVED_NS: u64 = 50_000_000;
 
 /// What a lock protects: the threads inside. Each call is made in the step of the operation before it, so that no
 /// thread comes in between.
@@ -162,36 +162,40 @@ impl Engine for Explicit {
     fn expect(_what: impl FnOnce() -> bool, _or: &str) {}
 }
 
-/// The thread that has claimed the next turn of a lock that has a flag for that: its number + 1.
-struct Claim(Cell<usize>);
+/// The thread that has requested a hand-off of a lock that has a flag for that: its number + 1.
+struct Request(Cell<usize>);
 
-impl Claim {
+impl Request {
     fn new() -> Self {
-        Claim(Cell::new(0))
+        Request(Cell::new(0))
     }
 
     /// `thread` wrote the word: the flag was `set` or `cleared`, and it has `taken` the lock, perhaps while it was
-    /// `promised`. Only the claimant may do that before a promise can have lapsed; then no promise remains.
-    fn follow(&self, thread: usize, (taken, promised): (bool, bool), (set, cleared): (bool, bool)) {
-        let claimant = self.0.get();
-        if taken && promised {
+    /// `pending`. Only the hand-off waiter may do that before a hand-off can have lapsed; then no hand-off remains
+    /// pending.
+    fn follow(&self, thread: usize, (taken, pending): (bool, bool), (set, cleared): (bool, bool)) {
+        let handoff_waiter = self.0.get();
+        if taken && pending {
             assert!(cleared, "taken, and still promised");
-            let lapsed = thread + 1 != claimant;
-            assert!(!lapsed || clock() >= KEPT_NS, "thread {thread} overtakes the claimant, {claimant} - 1");
+            let lapsed = thread + 1 != handoff_waiter;
+            assert!(
+                !lapsed || clock() >= RESERVED_NS,
+                "thread {thread} overtakes the hand-off waiter, {handoff_waiter} - 1"
+            );
             saw(if lapsed { "lapsed" } else { "handed off" });
         }
         if !taken && cleared {
-            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
+            saw(if thread + 1 == handoff_waiter { "gave up while first" } else { "stale hand-off cleared" });
         }
         if set {
             self.0.set(thread + 1);
-            saw("claimed");
+            saw("requested");
         } else if cleared {
             self.0.set(0);
         }
     }
 
-    /// The claimant does not exist in a forked child.
+    /// The hand-off waiter does not exist in a forked child.
     fn vanish(&self) {
         self.0.set(0);
     }

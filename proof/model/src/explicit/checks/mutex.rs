@@ -6,8 +6,8 @@ use turnwise::RawMutex;
 
 const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
 
-const CLAIM: Shows = &["claimed", "handed off"];
-const CLAIM_SPINS: Shows = &["claimed", "handed off", "spun while first"];
+const REQUEST: Shows = &["requested", "handed off"];
+const REQUEST_SPINS: Shows = &["requested", "handed off", "spun while first"];
 const DUTY: Shows = &["spun with a duty"];
 
 const TIMED: Size = Size::of(3, 1).timed(1);
@@ -15,11 +15,11 @@ const TIMED_LATE: Size = TIMED.late(1);
 const TIMED_TWICE: Size = Size::of(3, 1).timed(2).late(1);
 const TWO_TIMED: Size = Size::of(2, 2).timed(1);
 const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
-const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(3, 1).restless().late(1));
+const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(3, 1).woken_spuriously().late(1));
 const LAPSES: (Size, Size) = (Size::of(3, 2).late(1).timed(1), Size::of(3, 3).late(1).timed(1));
 const LAPSES_SPIN: (Size, Size) = (Size::of(2, 3).late(1).timed(1), Size::of(3, 2).late(1).timed(1));
 const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(2));
-const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up while first"];
+const GIVEN_UP: Shows = &["requested", "lapsed", "gave up while first"];
 const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 3).stopped());
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).stopped(), Size::of(2, 5).stopped());
 const FORKED_TWICE: Size = Size::of(2, 2).late(1).forked();
@@ -33,24 +33,30 @@ pub(super) const CHECKS: &[Check] = &[
     check("mutex: all spin", SPINS, PAIR, &[], all_lock),
     check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), DUTY, often),
     check("mutex: owners leave their CPUs", LEAVES, PAIR, &[], all_lock),
-    sleeps("mutex: claims", (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
-    sleeps("mutex: two claim in turn", (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
-    check("mutex: claims and spins", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), CLAIM_SPINS, all_lock),
+    sleeps("mutex: hand-off requests", (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), REQUEST, all_lock),
+    sleeps("mutex: two request hand-offs in turn", (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), REQUEST, all_lock),
+    check(
+        "mutex: hand-off requests and spins",
+        SPINS,
+        (Size::of(2, 2).late(1), Size::of(3, 1).late(1)),
+        REQUEST_SPINS,
+        all_lock,
+    ),
     sleeps("mutex: one tries", ONCE, &["try failed"], tries),
     sleeps("mutex: time runs out", (TIMED, TIMED_TWICE), &["gave up"], timed),
-    sleeps("mutex: a claimant's time runs out", (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
+    sleeps("mutex: a hand-off waiter's time runs out", (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
     sleeps("mutex: fair releases", LATE_PAIR, &["granted"], fair),
     sleeps("mutex: fair releases, timed", (TWO_TIMED, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
     sleeps("mutex: sleepers wake for nothing", SIGNALS, &[], all_lock),
-    sleeps("mutex: forked children", (FORKED_TWICE, FORKED_WIDE), &["forked", "claimed"], forks),
-    sleeps("mutex: a promise lapses", LAPSES, &["claimed", "lapsed", "handed off"], lapses),
-    check("mutex: a promise lapses beside spins", SPINS, LAPSES_SPIN, &["claimed", "lapsed", "handed off"], lapses),
-    sleeps("mutex: a claim lapses and is given up", LAPSES_TIMED, GIVEN_UP, lapses_timed),
-    sleeps("mutex: a waiter is stopped", STOPPED, &["claimed", "lapsed", "stopped"], stops),
+    sleeps("mutex: forked children", (FORKED_TWICE, FORKED_WIDE), &["forked", "requested"], forks),
+    sleeps("mutex: a hand-off lapses", LAPSES, &["requested", "lapsed", "handed off"], lapses),
+    check("mutex: a hand-off lapses beside spins", SPINS, LAPSES_SPIN, &["requested", "lapsed", "handed off"], lapses),
+    sleeps("mutex: a hand-off request lapses and is given up", LAPSES_TIMED, GIVEN_UP, lapses_timed),
+    sleeps("mutex: a waiter is stopped", STOPPED, &["requested", "lapsed", "stopped"], stops),
     sleeps("mutex: a waiter is stopped beside tries", STOPPED, &["try failed", "stopped"], stops_beside_tries),
-    sleeps("mutex: stopped anywhere", STOPPED_PAIR, &["claimed", "lapsed", "stopped"], stops_anywhere),
+    sleeps("mutex: stopped anywhere", STOPPED_PAIR, &["requested", "lapsed", "stopped"], stops_anywhere),
     sleeps("mutex: stopped after a fair release", STOPPED_PAIR, &["granted", "stopped"], stops_granted),
-    check("mutex: each wait has other settings", SPINS, PAIR, &["claimed"], tuned),
+    check("mutex: each wait has other settings", SPINS, PAIR, &["requested"], tuned),
     sleeps("mutex: freed after the last release", FOUR, &["freed"], freed),
     check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
 ];
@@ -65,7 +71,7 @@ type Mutex = scenarios::Guarded<RawMutex<Explicit>>;
 /// A mutex and what it protects.
 pub(super) struct Guarded {
     mutex: Mutex,
-    claim: Claim,
+    request: Request,
 }
 
 impl Deref for Guarded {
@@ -79,7 +85,7 @@ impl Deref for Guarded {
 impl Guarded {
     /// Returns a mutex whose word is watched.
     pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
-        stage.keep_watched(Guarded { mutex: Mutex::new(), claim: Claim::new() }, Self::watch)
+        stage.keep_watched(Guarded { mutex: Mutex::new(), request: Request::new() }, Self::watch)
     }
 
     fn word(&self) -> &ExplicitWord<u32> {
@@ -104,10 +110,10 @@ impl Guarded {
             saw("spun while first");
         }
         if !taken && old & !new & GRANTED != 0 {
-            saw("void promise taken out");
+            saw("stale hand-off cleared");
         }
         let flag = (new & !old & HANDOFF != 0, old & !new & HANDOFF != 0);
-        self.claim.follow(thread, (taken, old & HANDOFF != 0), flag);
+        self.request.follow(thread, (taken, old & HANDOFF != 0), flag);
     }
 
     fn round_woken(&self) {
@@ -130,8 +136,8 @@ impl Guarded {
     /// Checks that only flags of departed sleepers, and a stopped thread's pending hand-off, remain.
     fn is_free(&self) {
         let word = u64::from(self.word().peek());
-        let promised = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
-        assert_eq!(word & (OWNER | promised), 0, "locked or promised when everybody has left: {word:#x}");
+        let pending = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
+        assert_eq!(word & (OWNER | pending), 0, "locked or promised when everybody has left: {word:#x}");
     }
 
     /// When all are done: the threads that wait indefinitely have entered `sections`.
@@ -149,10 +155,10 @@ fn all_lock(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
-const NONE: Tuned = Tuned { spin_ns: None, turn_ns: None, claim_after_ns: None };
+const NONE: Tuned = Tuned { spin_ns: None, yield_after_ns: None, handoff_after_ns: None };
 /// Threads that sleep at once, and claim as soon as they were woken without success; threads that claim like that, but
 /// spin; threads that do neither.
-const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { claim_after_ns: Some(0), ..NONE }, NONE];
+const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { handoff_after_ns: Some(0), ..NONE }, NONE];
 
 fn tuned(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
@@ -178,7 +184,7 @@ fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
-/// The first thread has the lock and acquires it repeatedly past the claims of others, which may not come in time.
+/// The first thread has the lock and acquires it repeatedly past the requests of others, which may not come in time.
 fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     let guarded = Guarded::keep(stage);
     stage.before(0, || guarded.raw.lock());
@@ -295,7 +301,7 @@ fn forks(stage: &CheckSetup, size: Size) {
         guarded.section.alone();
         if fork() {
             saw("forked");
-            guarded.claim.vanish();
+            guarded.request.vanish();
         }
         guarded.release();
         guarded.round();

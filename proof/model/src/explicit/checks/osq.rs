@@ -9,7 +9,7 @@ const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
 const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
 
 /// What threads leave behind in the empty queue.
-const NOTE: u16 = 0x5a5a;
+const SPIN_HINT: u16 = 0x5a5a;
 
 const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: fn(&CheckSetup, Size)) -> Check {
     let shows: Shows = match (machine.owners_leave, sizes.0.forks > 0) {
@@ -26,8 +26,8 @@ pub(super) const CHECKS: &[Check] = &[
     check("osq: two may leave", HASTY, (Size::of(2, 3), Size::of(2, 8)), all),
     check("osq: three may leave", HASTY, (Size::of(2, 2), Size::of(3, 2)), all),
     check("osq: four may leave", HASTY, FOUR, all),
-    check("osq: a note is left beside them", PATIENT, (Size::of(2, 2), Size::of(3, 2)), noted),
-    check("osq: a note is left beside them, and they may leave", HASTY, PAIR, noted),
+    check("osq: a hint is left beside them", PATIENT, (Size::of(2, 2), Size::of(3, 2)), hinted),
+    check("osq: a hint is left beside them, and they may leave", HASTY, PAIR, hinted),
     check("osq: forked children", PATIENT, THREE_FORKED, forks),
     check("osq: forked children, some may leave", HASTY, FORKED_PAIR, forks),
 ];
@@ -64,7 +64,7 @@ impl Queue {
         } else {
             self.section.leave_writing();
         }
-        self.osq.unlock_noting(me, 0, NOTE);
+        self.osq.unlock_with_hint(me, 0, SPIN_HINT);
     }
 }
 
@@ -74,9 +74,9 @@ fn all(stage: &CheckSetup, size: Size) {
 }
 
 /// A thread that is not in the queue leaves notes, which are not threads and make no thread vanish.
-fn noted(stage: &CheckSetup, size: Size) {
+fn hinted(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
-    stage.spawn(move || [NOTE + 1, 0].into_iter().for_each(|note| queue.osq.leave_note(note)));
+    stage.spawn(move || [SPIN_HINT + 1, 0].into_iter().for_each(|spin_hint| queue.osq.set_spin_hint(spin_hint)));
     stage.spawn_many(size.threads, size.rounds, move || queue.round(false));
 }
 

@@ -90,10 +90,10 @@ impl Stage for CheckSetup {
 const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
 const ALL_FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
-const SIGNALS: (Size, Size) = (Size::of(3, 1).restless(), Size::of(4, 1).restless());
+const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(4, 1).woken_spuriously());
 /// Every thread's time may run out.
 const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).restless());
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).woken_spuriously());
 
 const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
     check(name, SETTING, sizes, shows, body)

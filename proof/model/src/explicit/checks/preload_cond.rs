@@ -6,7 +6,7 @@ use protocol::{Leave, Words};
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawMutex;
 use turnwise::platform::{Lane, Parked};
-use turnwise::wait::Lookout;
+use turnwise::wait::SpinThenSleep;
 
 #[path = "../../../../../crates/preload/src/cond/protocol.rs"]
 mod protocol;
@@ -18,15 +18,15 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
 }
 
 const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).restless());
-const RESTLESS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).woken_spuriously());
+const SPURIOUS: (Size, Size) = (Size::of(2, 1).woken_spuriously(), Size::of(3, 1).woken_spuriously());
 
 pub(super) const CHECKS: &[Check] = &[
     check("preload cond: a signal for each token", PAIR, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
     check("preload cond: a broadcast for all tokens", FOUR, &["waited"], |s, z| tokens(s, z, Kind::Broadcasts)),
     check("preload cond: one waiter has no time", TIMED, &["gave up"], |s, z| tokens(s, z, Kind::Hasty)),
     check("preload cond: a waiter may be cancelled", TIMED, &["cancelled"], |s, z| tokens(s, z, Kind::Cancels)),
-    check("preload cond: sleepers wake for nothing", RESTLESS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: sleepers wake for nothing", SPURIOUS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
     check("preload cond: who looked vanished in a fork", PAIR, &["waited"], |s, z| tokens(s, z, Kind::Inherits)),
     check("preload cond: one has not the mutex", FOUR, &["refused"], |s, z| tokens(s, z, Kind::Refused)),
     check("preload cond: destroyed after a broadcast", TWO, &["destroyed", "destroyer slept"], destroyed),
@@ -57,29 +57,29 @@ struct Shared {
 struct Cond {
     word: ExplicitWord<u64>,
     inside: ExplicitWord<u32>,
-    lookout: Lookout<Explicit>,
+    spin_then_sleep: SpinThenSleep<Explicit>,
 }
 
 impl Shared {
     fn keep(stage: &CheckSetup) -> &'static Shared {
         stage.keep(Shared {
             mutex: RawMutex::new_in(),
-            cond: Cond { word: Word::new(0), inside: Word::new(0), lookout: Lookout::new_in() },
+            cond: Cond { word: Word::new(0), inside: Word::new(0), spin_then_sleep: SpinThenSleep::new_in() },
             section: scenarios::Section::new(),
             tokens: Cell::new(0),
         })
     }
 
-    /// Sets the flag of a polling thread, in the notes of another process.
-    fn inherit_a_look(&self) {
-        // SAFETY: the notes are a word, and nothing else.
-        let notes = unsafe { &*ptr::from_ref(&self.cond.lookout).cast::<ExplicitWord<u32>>() };
-        notes.store(1, Relaxed);
+    /// Sets the flag of a polling thread, in the history of another process.
+    fn inherit_a_poll(&self) {
+        // SAFETY: the history is a word, and nothing else.
+        let history = unsafe { &*ptr::from_ref(&self.cond.spin_then_sleep).cast::<ExplicitWord<u32>>() };
+        history.store(1, Relaxed);
         self.cond.word.store(1 << 63, Relaxed);
     }
 
     fn words(&self) -> Words<'_, Explicit> {
-        Words { word: &self.cond.word, inside: &self.cond.inside, lookout: &self.cond.lookout }
+        Words { word: &self.cond.word, inside: &self.cond.inside, spin_then_sleep: &self.cond.spin_then_sleep }
     }
 
     fn lock(&self) {
@@ -101,7 +101,7 @@ impl Shared {
         let arrival = words.arrive();
         let seen = arrival.seen;
         self.unlock();
-        if arrival.looks && words.look(seen, may_leave.map(|_| SOON)) {
+        if arrival.polls && words.poll(seen, may_leave.map(|_| SOON)) {
             saw("notified as it looked");
             words.leave(seen, Leave::ByItself, || false);
             self.lock();
@@ -138,7 +138,7 @@ impl Shared {
 
     /// Waits once, and takes no token: if a signal came, it is passed on. A waiter that timed out or was cancelled
     /// cannot tell, and must not have consumed one.
-    fn look(&self, kind: Kind) {
+    fn poll(&self, kind: Kind) {
         self.lock();
         let signalled = self.tokens.get() == 0 && self.wait(Some(kind));
         self.unlock();
@@ -165,8 +165,8 @@ impl Shared {
     fn forgets_who_left(&self, only_one: bool) {
         assert!(!only_one || self.count() == 0, "the one waiter has left, and is still counted");
         let words = self.words();
-        let look = (0..3).filter(|_| words.arrive().looks).count();
-        (0..=look).for_each(|_| words.signal());
+        let poll = (0..3).filter(|_| words.arrive().polls).count();
+        (0..=poll).for_each(|_| words.signal());
         assert_eq!(self.count(), 0, "counted after a signal that woke nobody");
     }
 
@@ -186,7 +186,7 @@ impl Shared {
 fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     let shared = Shared::keep(stage);
     if kind == Kind::Inherits {
-        shared.inherit_a_look();
+        shared.inherit_a_poll();
     }
     let leaves = matches!(kind, Kind::Hasty | Kind::Cancels | Kind::Refused);
     let waiters = size.threads as u32 - 1 - u32::from(leaves);
@@ -203,7 +203,7 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     if kind == Kind::Refused {
         stage.spawn_rounds(size.rounds, move || shared.be_refused());
     } else if leaves {
-        stage.spawn_rounds(size.rounds, move || shared.look(kind));
+        stage.spawn_rounds(size.rounds, move || shared.poll(kind));
     }
     stage.at_end(move || {
         assert_eq!(shared.tokens.get(), 0, "tokens are left");

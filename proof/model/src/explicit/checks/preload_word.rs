@@ -4,7 +4,7 @@
 mod line;
 
 use super::*;
-use line::{Lined, RENEWING};
+use line::{QueueWord, RENEWING};
 use turnwise::backoff::NoBackoff;
 use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
 
@@ -21,18 +21,18 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 struct Guarded {
-    word: Lined<Explicit>,
+    word: QueueWord<Explicit>,
     section: Section,
 }
 
 impl Guarded {
     fn lock<R: RawLock<Platform = Explicit>>(&self) {
-        self.word.with_line::<R>().lock();
+        self.word.with_queue::<R>().lock();
         self.section.alone();
     }
 
     fn unlock<R: RawLock<Platform = Explicit>>(&self) {
-        let lock = self.word.with_line::<R>();
+        let lock = self.word.with_queue::<R>();
         self.section.leave_writing();
         // SAFETY: every caller has it.
         unsafe { lock.unlock() };
@@ -46,7 +46,7 @@ impl Guarded {
 
 /// The first thread may fork while it has the lock and others wait. The child starts two threads.
 fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
-    let word = Lined { spin: Word::new(0), line: Word::new(0) };
+    let word = QueueWord { spin: Word::new(0), line: Word::new(0) };
     let guarded = stage.keep(Guarded { word, section: scenarios::Section::new() });
     stage.watch(move |record| {
         if record.writes(&guarded.word.line) && record.new & u64::from(RENEWING) == 0 {

@@ -18,18 +18,18 @@ const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 2).stopped(
 const STOPPED_ONCE: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
 const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).late(1).stopped(), Size::of(3, 2).late(1).stopped());
 const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(1));
-const GIVEN_UP: Shows = &["claimed", "lapsed", "gave up"];
-const LAPSES: Shows = &["claimed", "lapsed", "stopped"];
+const GIVEN_UP: Shows = &["requested", "lapsed", "gave up"];
+const LAPSES: Shows = &["requested", "lapsed", "stopped"];
 const BESIDE_LATE: (Size, Size) = (Size::of(3, 2).late(1), Size::of(3, 2).late(2));
 const FORKS: Shows = &["forked"];
-const VOID: Shows = &["forked", "claimed", "void promise taken out"];
+const VOID: Shows = &["forked", "requested", "stale hand-off cleared"];
 
 pub(super) const CHECKS: &[Check] = &[
     sleeps("rwsem: a reader and two writers", ONCE, &["stole"], |s, z| roles(s, z, &[read, write, write])),
     sleeps("rwsem: two readers and a writer", ONCE, &["took back"], |s, z| roles(s, z, &[read, read, write])),
     sleeps("rwsem: readers first", ONCE, &[], |s, z| roles(s, z, &[read_first, read_first, write])),
     sleeps("rwsem: a reader reads again", ONCE, &["read again"], |s, z| roles(s, z, &[read_again, write, read])),
-    sleeps("rwsem: a reader reads again past a claim", LATE, &["read again", "claimed"], |s, z| {
+    sleeps("rwsem: a reader reads again past a request", LATE, &["read again", "requested"], |s, z| {
         roles(s, z, &[read_again, write, write])
     }),
     sleeps("rwsem: a reader reads again past an upgrade", LATE, &["read again", "upgraded"], |s, z| {
@@ -53,27 +53,31 @@ pub(super) const CHECKS: &[Check] = &[
     sleeps("rwsem: a writer that has left tries again, and readers go first", AGAIN, &["try failed"], |s, z| {
         tries_again(s, z, Prefer::Readers)
     }),
-    sleeps("rwsem: claims", LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[read, write, write])),
-    check("rwsem: each wait has other settings", SPINS, ONCE, &["claimed"], |s, z| {
+    sleeps("rwsem: hand-off requests", LATE, &["requested", "handed off"], |s, z| roles(s, z, &[read, write, write])),
+    check("rwsem: each wait has other settings", SPINS, ONCE, &["requested"], |s, z| {
         roles(s, z, &[read_tuned, write_tuned, write])
     }),
-    sleeps("rwsem: readers claim", LATE, &["claimed"], |s, z| roles(s, z, &[read, read, write])),
-    sleeps("rwsem: upgradable readers claim", LATE_PAIR, &["claimed"], |s, z| roles(s, z, &[upgrade, write, read])),
+    sleeps("rwsem: readers claim", LATE, &["requested"], |s, z| roles(s, z, &[read, read, write])),
+    sleeps("rwsem: upgradable readers request hand-offs", LATE_PAIR, &["requested"], |s, z| {
+        roles(s, z, &[upgrade, write, read])
+    }),
     sleeps("rwsem: time runs out", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read_soon, write])),
     sleeps("rwsem: beside readers", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read, read])),
     sleeps("rwsem: an upgrade gives up", TIMED_PAIR, &["gave up upgrading"], |s, z| {
         roles(s, z, &[upgrade_soon, read, write])
     }),
-    sleeps("rwsem: a claimant's time runs out", TIMED_LATE, &["gave up while first"], |s, z| {
+    sleeps("rwsem: a hand-off waiter's time runs out", TIMED_LATE, &["gave up while first"], |s, z| {
         roles(s, z, &[write_soon, write, read])
     }),
     sleeps("rwsem: sleepers wake for nothing", SIGNALS, &[], |s, z| roles(s, z, &[read, write, upgrade])),
     check("rwsem: writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[write, write, write])),
     check("rwsem: readers and writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[read, write, upgrade])),
-    check("rwsem: writers claim and spin", SPINS, SPIN_LATE, &["claimed", "spun while first"], |s, z| {
+    check("rwsem: writers request and spin", SPINS, SPIN_LATE, &["requested", "spun while first"], |s, z| {
         roles(s, z, &[write, write, read])
     }),
-    check("rwsem: readers claim and spin", SPINS, SPIN_LATE, &["claimed"], |s, z| roles(s, z, &[read, write, write])),
+    check("rwsem: readers request and spin", SPINS, SPIN_LATE, &["requested"], |s, z| {
+        roles(s, z, &[read, write, write])
+    }),
     check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"], often),
     sleeps("rwsem: a writer forks", FORKED, VOID, |s, z| forks(s, z, true, &[write, read_first], &[write, read])),
     sleeps("rwsem: a writer forks before readers", FORKED, VOID, |s, z| {
@@ -84,16 +88,16 @@ pub(super) const CHECKS: &[Check] = &[
         forks(s, z, true, &[write, write], &[write])
     }),
     sleeps("rwsem: a reader beside an upgradable reader", ONCE, &[], |s, z| beside(s, z, &[upgradable])),
-    sleeps("rwsem: a reader beside an upgradable reader, past a claim", BESIDE_LATE, &["claimed"], |s, z| {
+    sleeps("rwsem: a reader beside an upgradable reader, past a request", BESIDE_LATE, &["requested"], |s, z| {
         beside(s, z, &[upgradable])
     }),
     sleeps("rwsem: all kinds beside an upgrade", FOUR, &["upgraded"], |s, z| {
         roles(s, z, &[upgrade, upgradable, read, write])
     }),
-    sleeps("rwsem: two wait to be upgradable", LATE, &["claimed"], |s, z| {
+    sleeps("rwsem: two wait to be upgradable", LATE, &["requested"], |s, z| {
         roles(s, z, &[upgradable, upgradable, upgrade])
     }),
-    sleeps("rwsem: a claim lapses and is given up", LAPSES_TIMED, GIVEN_UP, |s, z| {
+    sleeps("rwsem: a hand-off request lapses and is given up", LAPSES_TIMED, GIVEN_UP, |s, z| {
         stops(s, z, true, &[write_tuned_soon, write, write_tuned])
     }),
     sleeps("rwsem: a writer is stopped", STOPPED, LAPSES, |s, z| stops(s, z, true, &[write_tuned, write, read])),
@@ -128,14 +132,14 @@ type Raw = RawRwSem<Explicit>;
 
 struct Guarded {
     pages: Pages<Raw>,
-    claim: Claim,
+    request: Request,
     /// In a forked child: a thread that has the lock, or seems to have it, has vanished.
     kept: Cell<bool>,
 }
 
 impl Guarded {
     fn keep(stage: &CheckSetup) -> &'static Guarded {
-        let guarded = Guarded { pages: Pages::new(), claim: Claim::new(), kept: Cell::new(false) };
+        let guarded = Guarded { pages: Pages::new(), request: Request::new(), kept: Cell::new(false) };
         stage.keep_watched(guarded, Self::watch)
     }
 
@@ -168,7 +172,7 @@ impl Guarded {
         if is_stopped(0) {
             saw("stopped");
         }
-        self.claim.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
+        self.request.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
     }
 
     /// When all are done, the word is empty.
@@ -336,7 +340,7 @@ fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw
         };
         if fork() {
             saw("forked");
-            guarded.claim.vanish();
+            guarded.request.vanish();
             guarded.kept.set(u64::from(guarded.word().peek()) & (COUNT | UPGRADABLE | WRITER) != own);
         }
         if guarded.kept.get() {

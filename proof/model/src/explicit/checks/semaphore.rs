@@ -12,9 +12,9 @@ const STOPPED_LATE: (Size, Size) = (Size::of(3, 1).stopped().late(1), Size::of(3
 const GIVEN_UP: (Size, Size) = (Size::of(3, 1).timed(3), Size::of(4, 1).timed(3));
 /// The deadlines of sleepers pass, which is what ends the lapse.
 const TIMELY: Machine = Machine { time_helps: true, ..Machine::SLEEPS };
-const CLAIM_LAPSES: Shows = &["claimed", "lapsed", "stopped"];
+const HANDOFF_LAPSES: Shows = &["requested", "lapsed", "stopped"];
 const LAPSES: Shows = &["lapsed", "stopped"];
-const VOID: Shows = &["forked", "void place taken out"];
+const VOID: Shows = &["forked", "stale place cleared"];
 
 pub(super) const CHECKS: &[Check] = &[
     sleeps("semaphore: one permit", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     sleeps("semaphore: two permits, some want both", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     sleeps("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
     sleeps("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: claims", LATE_PAIR, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: hand-off requests", LATE_PAIR, &["requested"], |s, z| wants::<false>(s, z, 1, &[1])),
     sleeps("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
     sleeps("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
     sleeps("semaphore: forked children", FORKED, VOID, forks::<false>),
@@ -30,7 +30,9 @@ pub(super) const CHECKS: &[Check] = &[
     sleeps("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     sleeps("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
     sleeps("semaphore: the first is stopped", STOPPED, LAPSES, |s, z| stops::<false>(s, z, false)),
-    sleeps("semaphore: it is stopped as it claims", STOPPED_LATE, CLAIM_LAPSES, |s, z| stops::<false>(s, z, false)),
+    sleeps("semaphore: it is stopped as it requests permits", STOPPED_LATE, HANDOFF_LAPSES, |s, z| {
+        stops::<false>(s, z, false)
+    }),
     sleeps("semaphore: the first is stopped, fair", STOPPED, LAPSES, |s, z| stops::<true>(s, z, false)),
     check("semaphore: its substitute gives up", TIMELY, GIVEN_UP, &["gave up"], gives_up_in_its_stead),
     sleeps("semaphore: stopped anywhere", STOPPED_PAIR, &["stopped"], |s, z| stops::<false>(s, z, true)),
@@ -38,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 const PERMITS: u64 = (1 << 24) - 1;
 const GENERATION: u32 = 0xf << 24;
-const CLAIM: u64 = 1 << 28;
+const HANDOFF: u64 = 1 << 28;
 const PASSED: u64 = 1 << 29;
 const FIRST: u64 = 1 << 30;
 
@@ -49,8 +51,8 @@ struct Guarded<const FAIR: bool> {
     out: Cell<u32>,
     /// The first thread in the queue, + 1.
     first: Cell<usize>,
-    /// Whether it has claimed.
-    claimed: Cell<bool>,
+    /// Whether it has requested permits.
+    requested: Cell<bool>,
 }
 
 impl<const FAIR: bool> Guarded<FAIR> {
@@ -60,7 +62,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
             permits,
             out: Cell::new(0),
             first: Cell::new(0),
-            claimed: Cell::new(false),
+            requested: Cell::new(false),
         };
         let guarded = stage.keep_watched(guarded, Self::watch);
         stage.at_end(move || {
@@ -80,8 +82,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
         unsafe { word(&self.semaphore) }
     }
 
-    /// No thread takes permits past the first in the queue once that has claimed; in a fair semaphore, past any queued
-    /// thread. Nor does a thread take its place away before it can have lapsed.
+    /// No thread takes permits past the first in the queue once that has requested it; in a fair semaphore, past any
+    /// queued thread. Nor does a thread take its place away before it can have lapsed.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, .. } = record;
         if !record.writes(self.word()) {
@@ -89,29 +91,32 @@ impl<const FAIR: bool> Guarded<FAIR> {
         }
         let (first, gone) = (self.first.get() == thread + 1, old & FIRST != 0 && new & FIRST == 0);
         if new & PERMITS < old & PERMITS {
-            let barred = self.claimed.get() || FAIR && old & (FIRST | PASSED) != 0;
-            assert!(first || !barred || clock() >= KEPT_NS, "thread {thread} takes permits past the first in line");
+            let barred = self.requested.get() || FAIR && old & (FIRST | PASSED) != 0;
+            assert!(
+                first || !barred || clock() >= RESERVED_NS,
+                "thread {thread} takes permits past the first in the queue"
+            );
         } else if gone && new & PERMITS == old & PERMITS {
             saw("left first");
         }
         if gone {
             if self.first.get() == 0 {
-                saw("void place taken out");
+                saw("stale place cleared");
             } else {
-                assert!(first || clock() >= KEPT_NS, "thread {thread} takes the place of the first away");
+                assert!(first || clock() >= RESERVED_NS, "thread {thread} takes the place of the first away");
                 if !first {
                     saw("lapsed");
                 }
             }
             self.first.set(0);
-            self.claimed.set(false);
+            self.requested.set(false);
         }
         if new & !old & FIRST != 0 {
             self.first.set(thread + 1);
         }
-        if new & !old & CLAIM != 0 {
-            saw("claimed");
-            self.claimed.set(true);
+        if new & !old & HANDOFF != 0 {
+            saw("requested");
+            self.requested.set(true);
         }
         if new & !old & PASSED != 0 {
             saw("passed on");
@@ -219,7 +224,7 @@ fn forks<const FAIR: bool>(stage: &CheckSetup, size: Size) {
         if fork() {
             saw("forked");
             guarded.first.set(0);
-            guarded.claimed.set(false);
+            guarded.requested.set(false);
         }
         guarded.give(1);
         guarded.round(1);

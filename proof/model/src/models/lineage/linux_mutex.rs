@@ -31,7 +31,7 @@ pub(super) const MODELS: &[Model] = &[
     model("linux mutex, patches 1 and 2, in a kernel: two threads", KERNEL, (2, 3), SLEEP, || {
         all_lock::<Mutex<Patch1And2>>(2, 1);
     }),
-    model("linux mutex: a sleeper wakes for no reason", RESTLESS, (0, 1), &["woke unwoken"], || {
+    model("linux mutex: a sleeper wakes for no reason", SPURIOUS, (0, 1), &["woke unwoken"], || {
         held::<Mutex<NoSpin>>(2, 0);
     }),
     model("spinner queue: two threads", PLAIN, (3, 6), &[], || queue(2, 2)),

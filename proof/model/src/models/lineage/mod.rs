@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<Model> {
     .concat()
 }
 
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
 

@@ -21,7 +21,7 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem-spinlock, fifo: behind a writer", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(true, 1, 1, 0)),
     model("rwsem-spinlock, fifo: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(false, 1, 1, 0)),
     model("rwsem-spinlock, fifo: two readers go in", PLAIN, (0, 1), SLEEP, || behind::<Ordered>(true, 0, 2, 0)),
-    model("rwsem-spinlock, fifo: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || behind::<Ordered>(true, 1, 1, 0)),
+    model("rwsem-spinlock, fifo: an unwoken sleeper", SPURIOUS, (0, 1), UNWOKEN, || behind::<Ordered>(true, 1, 1, 0)),
     model("rwsem-spinlock, fifo: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Ordered::downgrade)),
     model("rwsem-spinlock, fifo: try to read", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(true, false)),
     model("rwsem-spinlock, fifo: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(false, true)),
@@ -33,7 +33,7 @@ pub(super) const MODELS: &[Model] = &[
     }),
     model("rwsem-spinlock, stealing: behind a writer", PLAIN, (0, 1), SLEEP, || behind::<Stealer>(true, 1, 1, 1)),
     model("rwsem-spinlock, stealing: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Stealer>(false, 1, 1, 0)),
-    model("rwsem-spinlock, stealing: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || {
+    model("rwsem-spinlock, stealing: an unwoken sleeper", SPURIOUS, (0, 1), UNWOKEN, || {
         behind::<Stealer>(true, 1, 1, 0);
     }),
     model("rwsem-spinlock, stealing: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Stealer::downgrade)),

@@ -115,7 +115,7 @@ pub fn end_exit_key() -> bool {
     let key = KEY.swap(NO_KEY, SeqCst);
     let Ok(number) = libc::pthread_key_t::try_from(key) else { return false };
     // Threads that saw the key have entered; after that no thread publishes an area; after that (4) holds.
-    let ended = are_none_busy() && withdraw_areas(patience());
+    let ended = are_none_busy() && withdraw_areas(yielder());
     // SAFETY: the key is ours. Threads that have a value for it exit without a call from now on.
     if ended && unsafe { libc::pthread_key_delete(number) } == 0 {
         // Threads may be exiting right now.
@@ -130,24 +130,24 @@ pub(super) fn forget_others() {
 }
 
 /// Stops all access to threads' areas; returns whether all observers were seen to end.
-fn withdraw_areas(mut patience: impl Iterator<Item = ()>) -> bool {
+fn withdraw_areas(mut yielder: impl Iterator<Item = ()>) -> bool {
     thread::taken().for_each(|entry| entry.area.withdraw());
-    thread::taken().all(|entry| patience.any(|()| !entry.area.is_observed()))
+    thread::taken().all(|entry| yielder.any(|()| !entry.area.is_observed()))
 }
 
 /// Waits until no thread is using the key, but not for ever, since one may have been interrupted there by a signal
 /// whose handler ends the process.
 fn are_none_busy() -> bool {
     // ORDERING exit.end: SeqCst load after the swap of `KEY` (`Stay::begin`); pairs with the Release of `Stay`'s end.
-    patience().any(|()| BUSY.load(SeqCst) == 0)
+    yielder().any(|()| BUSY.load(SeqCst) == 0)
 }
 
 /// Returns an iterator of steps that are 50 us apart, for a tenth of a second.
-fn patience() -> impl Iterator<Item = ()> {
-    const LOOKS: u32 = 2_000;
+fn yielder() -> impl Iterator<Item = ()> {
+    const POLLS: u32 = 2_000;
     const SLEEP_NS: u64 = 50_000;
-    (0..LOOKS).map(|look| {
-        if look > 0 {
+    (0..POLLS).map(|poll| {
+        if poll > 0 {
             sys::sleep_ns(SLEEP_NS);
         }
     })

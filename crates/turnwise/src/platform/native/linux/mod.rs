@@ -9,16 +9,16 @@
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
 //! | `filter.rs` | whether a filter may vet system calls |
 //! | `generation.rs` | the number of this forked child |
-//! | `offer.rs` | yields, and the CPU time that they give away |
+//! | `bounded_yield.rs` | yields, and the CPU time that they give away |
 //! | `sys.rs` | the system calls |
 //! | `tid.rs` | the kernel's number of the thread |
 
+mod bounded_yield;
 mod clock;
 mod cpus;
 mod exit;
 mod filter;
 mod generation;
-mod offer;
 mod on_cpu;
 mod rseq;
 mod sys;
@@ -36,9 +36,9 @@ pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use tid::tid;
 
+pub(super) use bounded_yield::{give_way, yield_bounded, yield_now};
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
-pub(super) use offer::{give_way, offer, yield_now};
 pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
 pub(super) use rseq::{Area, cpu, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};

@@ -40,7 +40,7 @@ pub fn on_cpu_layer() -> OnCpuLayer {
     if rseq::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
 }
 
-/// The number of CPUs that have a slot; on those above, spinners are not published, and threads do not offer the CPU.
+/// The number of CPUs that have a slot; on those above, spinners are not published, and threads do not yield the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
 /// How long a published spinner counts after its last sign of life.
 const FRESH_NS: u64 = 4_000;
@@ -54,11 +54,11 @@ pub(super) struct CpuSlot {
     /// The last sign of life of a thread that contends there: its time (ns, high 48 bits), and its token while it spins
     /// (low 16 bits, else 0).
     sign: AtomicU64,
-    /// The time from which on the CPU may be offered (ns): see `offer.rs`.
-    pub(super) offer_at: AtomicU64,
+    /// The time from which on the CPU may be yielded (ns): see `bounded_yield.rs`.
+    pub(super) yield_at: AtomicU64,
 }
 
-static CPU_SLOTS: [CpuSlot; CPUS] = [const { CpuSlot { sign: AtomicU64::new(0), offer_at: AtomicU64::new(0) } }; CPUS];
+static CPU_SLOTS: [CpuSlot; CPUS] = [const { CpuSlot { sign: AtomicU64::new(0), yield_at: AtomicU64::new(0) } }; CPUS];
 
 impl CpuSlot {
     /// Returns the slot of the CPU we are on.

@@ -8,7 +8,7 @@
 
 use super::super::thread;
 use super::generation::generation;
-use crate::platform::{Native, Patience};
+use crate::platform::{Native, YieldThenSleep};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
@@ -159,16 +159,16 @@ impl Area {
         /// The number of checks, about a millisecond apart after the first ones, after which an observer must have left
         /// in the middle: a second. Only where threads were seen to leave lock calls so; elsewhere it may be stopped,
         /// and the memory it reads must stay.
-        const LOOKS: u32 = 1000;
+        const POLLS: u32 = 1000;
         self.withdraw();
         // An observer needs only a few instructions, but may be preempted in them.
-        let (mut patience, mut looks) = (Patience::new(), 0);
+        let (mut yielder, mut polls) = (YieldThenSleep::new(), 0);
         while self.is_observed() {
-            if looks >= LOOKS && thread::calls_were_left() {
+            if polls >= POLLS && thread::calls_were_left() {
                 return self.observers.store(0, Relaxed);
             }
-            looks += 1;
-            patience.wait::<Native>();
+            polls += 1;
+            yielder.wait::<Native>();
         }
     }
 
@@ -248,27 +248,27 @@ mod tests {
         use core::sync::atomic::AtomicU32;
         use core::{ffi::c_void, mem::MaybeUninit, ptr, time::Duration};
 
-        extern "C" fn routine(told: *mut c_void) -> *mut c_void {
+        extern "C" fn routine(shown: *mut c_void) -> *mut c_void {
             let me = thread::me().expect("a slot");
             // SAFETY: the id is the calling thread's.
             assert_eq!(unsafe { libc::pthread_cancel(libc::pthread_self()) }, 0);
             thread::entry(me.token).expect("its entry").area.observers.fetch_add(1, Relaxed);
             // SAFETY: the test waits for this thread before the word is freed.
-            unsafe { &*told.cast::<AtomicU32>() }.store(me.token.get(), Relaxed);
+            unsafe { &*shown.cast::<AtomicU32>() }.store(me.token.get(), Relaxed);
             ptr::null_mut()
         }
 
-        let told = AtomicU32::new(0);
+        let shown = AtomicU32::new(0);
         let (mut thread, mut result) = (MaybeUninit::uninit(), ptr::null_mut());
-        let argument = told.as_ptr().cast();
-        // SAFETY: `routine` has the signature, and `told` outlives the thread.
+        let argument = shown.as_ptr().cast();
+        // SAFETY: `routine` has the signature, and `shown` outlives the thread.
         assert_eq!(unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), routine, argument) }, 0);
-        while told.load(Relaxed) == 0 {
+        while shown.load(Relaxed) == 0 {
             std::thread::yield_now();
         }
         // Longer than it yields before it sleeps.
         std::thread::sleep(Duration::from_millis(20));
-        let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
+        let entry = Token::new(shown.load(Relaxed)).and_then(thread::entry).expect("its entry");
         entry.area.observers.fetch_sub(1, Relaxed);
         // SAFETY: the thread was created above and is joined once.
         assert_eq!(unsafe { libc::pthread_join(thread.assume_init(), &mut result) }, 0);
@@ -290,10 +290,10 @@ mod tests {
             std::println!("SKIPPED: no restartable sequences here");
             return;
         }
-        let (told, token) = std::sync::mpsc::channel();
+        let (shown, token) = std::sync::mpsc::channel();
         let (end, ends) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || {
-            told.send(thread::me().expect("a slot").token).expect("the test waits");
+            shown.send(thread::me().expect("a slot").token).expect("the test waits");
             ends.recv().expect_err("the test ends");
         });
         let others = thread::entry(token.recv().expect("a token")).expect("its entry");

@@ -73,7 +73,7 @@ pub(super) fn yield_now() {
 }
 
 /// Implements [`crate::platform::Pause::Offer`]. Which thread benefits from a yield is not known.
-pub(super) fn offer() {
+pub(super) fn yield_bounded() {
     yield_now();
 }
 

@@ -23,7 +23,7 @@ const ASLEEP: u32 = 0;
 const AWAKE: u32 = 1;
 
 /// The longest sleep without reading the clock: the wall clock may be set meanwhile.
-const LOOK_NS: u64 = 1_000_000_000;
+const POLL_NS: u64 = 1_000_000_000;
 
 /// A parked thread's record.
 pub(crate) struct Sleeper<S: System> {
@@ -159,5 +159,5 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
 
 /// Returns how long a thread may sleep until it has to read the clock; 0 if the deadline has passed.
 fn left_ns<S: System>(deadline: Deadline) -> u64 {
-    deadline.at.saturating_sub(S::time(deadline.clock)).min(LOOK_NS)
+    deadline.at.saturating_sub(S::time(deadline.clock)).min(POLL_NS)
 }

@@ -1,14 +1,14 @@
 //! What may explain the misses of each paper: a sentence of physics, and the experiment that would settle it. A
 //! sentence is shown if something that it is about is missed. They are written in `words.toml` of each paper.
 
-use crate::report::{Claim, DocumentReport, Row, Verdict};
+use crate::report::{Claim, PaperReport, Row, Verdict};
 use serde::{Deserialize, Serialize};
 
 pub use crate::words::whys as of;
 
 /// A sentence of physics.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Why {
+pub struct Explanation {
     /// The rows that it is about: how their keys begin.
     pub rows: Vec<String>,
     /// The claims that it is about: a part of their wording.
@@ -19,7 +19,7 @@ pub struct Why {
     pub experiment: String,
 }
 
-impl Why {
+impl Explanation {
     /// Returns whether it is about this row.
     #[must_use]
     pub fn covers(&self, row: &Row) -> bool {
@@ -37,7 +37,7 @@ impl Why {
 #[derive(Clone, Debug)]
 pub struct Miss<'a> {
     /// The sentence.
-    pub why: &'a Why,
+    pub why: &'a Explanation,
     /// Claims that do not hold, or only in direction.
     pub claims: Vec<&'a Claim>,
     /// Rows that were missed.
@@ -46,7 +46,7 @@ pub struct Miss<'a> {
     pub judged: usize,
 }
 
-impl DocumentReport {
+impl PaperReport {
     /// Returns the sentences that have a miss to explain. A row or a claim belongs to the first that is about it.
     #[must_use]
     pub fn misses(&self) -> Vec<Miss<'_>> {

@@ -10,23 +10,23 @@ use super::{Pause, Platform};
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-/// use turnwise::platform::{DefaultPlatform, Patience};
+/// use turnwise::platform::{DefaultPlatform, YieldThenSleep};
 ///
 /// let done = AtomicBool::new(false);
 /// std::thread::scope(|s| {
 ///     s.spawn(|| done.store(true, Relaxed));
-///     let mut patience = Patience::new();
+///     let mut yielder = YieldThenSleep::new();
 ///     while !done.load(Relaxed) {
-///         patience.wait::<DefaultPlatform>();
+///         yielder.wait::<DefaultPlatform>();
 ///     }
 /// });
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Patience {
+pub struct YieldThenSleep {
     waits: u32,
 }
 
-impl Patience {
+impl YieldThenSleep {
     /// How often the thread yields the CPU before it sleeps.
     pub const YIELDS: u32 = 8;
     /// The length of the first sleep; each is twice as long as the previous one, up to the longest.
@@ -39,7 +39,7 @@ impl Patience {
     /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
-        Patience { waits: 0 }
+        YieldThenSleep { waits: 0 }
     }
 
     /// Lets the other thread run; the caller should then check again.

@@ -1,4 +1,4 @@
-/* A thread that has waited long may have claimed the next turn when the owner forks. The child has no such thread: the
+/* A thread that has waited long may have requested a hand-off when the owner forks. The child has no such thread: the
    lock must be free there once the owner's copy releases it, and whoever waits for it by then must be woken. */
 #include "check.h"
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ static void *wants_it(void *unused)
     return unused;
 }
 
-/* Releases and takes it back at once, so that waiters are overtaken; after some of these there is a claim. */
+/* Releases and takes it back at once, so that waiters are overtaken; after some of these there is a request. */
 static void overtake(int often)
 {
     for (int i = 0; i < often; i++) {

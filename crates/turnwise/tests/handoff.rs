@@ -47,19 +47,19 @@ fn keep_away(thread: &JoinHandle<()>) {
 
 /// A lock, and the thread that requests its hand-off.
 #[derive(Clone, Copy)]
-struct Claimed {
+struct ReservedLock {
     /// The lock's word, and its flag for the request.
     word: fn() -> &'static AtomicU32,
-    claim: u32,
+    request: u32,
     lock: fn(),
     try_lock: fn() -> bool,
     unlock: fn(),
-    /// How the claimant acquires and releases the lock.
+    /// How the hand-off waiter acquires and releases the lock.
     comes: fn(),
     goes: fn(),
 }
 
-/// How another thread comes to the lock that is reserved for the claimant.
+/// How another thread comes to the lock that is reserved for the hand-off waiter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Other {
     /// It already sleeps when the owner leaves, which does not come back.
@@ -70,9 +70,9 @@ enum Other {
     Tries,
 }
 
-impl Claimed {
+impl ReservedLock {
     fn is_claimed(self) -> bool {
-        (self.word)().load(Relaxed) & self.claim != 0
+        (self.word)().load(Relaxed) & self.request != 0
     }
 
     /// Overtakes the waiter until it requests a hand-off. The caller has the lock; `false`: the waiter was faster.
@@ -89,13 +89,14 @@ impl Claimed {
         self.is_claimed()
     }
 
-    /// Checks that another thread gets the lock, though it is reserved for the claimant. The caller has the lock.
+    /// Checks that another thread gets the lock, though it is reserved for the hand-off waiter. The caller has the
+    /// lock.
     fn is_had_by(self, other: Other) {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let sleeper = (other == Other::Sleeps).then(|| {
             spawn(move || {
                 (self.lock)();
-                tell.send(()).expect("we listen");
+                sender.send(()).expect("we listen");
                 (self.unlock)();
             })
         });
@@ -103,15 +104,15 @@ impl Claimed {
         (self.unlock)();
         let begun = Instant::now();
         if let Some(sleeper) = sleeper {
-            told.recv_timeout(LONG).expect("the sleeper gets the lock");
+            receiver.recv_timeout(LONG).expect("the sleeper gets the lock");
             return sleeper.join().expect("it does not panic");
         }
-        assert!(!(self.try_lock)(), "nobody waited for the claimant");
+        assert!(!(self.try_lock)(), "nobody waited for the hand-off waiter");
         match other {
             Other::Comes => (self.lock)(),
             _ => {
                 while !(self.try_lock)() {
-                    assert!(begun.elapsed() < LONG, "the promise stands");
+                    assert!(begun.elapsed() < LONG, "the hand-off is pending");
                     sleep(MS);
                 }
             }
@@ -120,30 +121,30 @@ impl Claimed {
     }
 
     /// Runs one attempt; returns `false` if the waiter was faster, so that nothing was seen.
-    fn claimant_stays_away(self, other: Other) -> bool {
+    fn handoff_waiter_stays_away(self, other: Other) -> bool {
         (self.lock)();
-        let claimant = spawn(move || {
+        let handoff_waiter = spawn(move || {
             (self.comes)();
             (self.goes)();
         });
         sleep(MS * 5);
         let seen = self.overtake();
         if seen {
-            keep_away(&claimant);
+            keep_away(&handoff_waiter);
             self.is_had_by(other);
         } else {
             (self.unlock)();
         }
         BACK.store(true, Relaxed);
-        claimant.join().expect("it gets its turn, too");
+        handoff_waiter.join().expect("it gets its turn, too");
         seen
     }
 
     fn keeps_nobody_away_for_ever(self) {
         let _one = handler();
         for other in [Other::Sleeps, Other::Comes, Other::Tries] {
-            let seen = (0..10).any(|_| self.claimant_stays_away(other));
-            assert!(seen, "{other:?}: no waiter claims the next turn");
+            let seen = (0..10).any(|_| self.handoff_waiter_stays_away(other));
+            assert!(seen, "{other:?}: no waiter requests a hand-off");
         }
     }
 }
@@ -155,13 +156,13 @@ fn word<L>(lock: &'static L) -> &'static AtomicU32 {
 }
 
 #[test]
-fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
+fn a_handoff_waiter_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
     static MUTEX: RawMutex = RawMutex::new();
     // SAFETY: every caller has the lock.
     let unlock = || unsafe { MUTEX.unlock() };
-    let mutex = Claimed {
+    let mutex = ReservedLock {
         word: || word(&MUTEX),
-        claim: 1 << 31,
+        request: 1 << 31,
         lock: || MUTEX.lock(),
         try_lock: || MUTEX.try_lock(),
         unlock,
@@ -174,9 +175,9 @@ fn a_claimant_that_a_signal_handler_keeps_away_keeps_nobody_else_away() {
 static SHARED: RawRwSem = RawRwSem::new();
 
 /// The owner writes.
-const SHARED_CLAIMED: Claimed = Claimed {
+const SHARED_RESERVED: ReservedLock = ReservedLock {
     word: || word(&SHARED),
-    claim: 1 << 29,
+    request: 1 << 29,
     lock: || SHARED.write(),
     try_lock: || SHARED.try_write(),
     unlock: write_unlock,
@@ -190,13 +191,13 @@ fn write_unlock() {
 }
 
 #[test]
-fn claimants_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
+fn handoff_waiters_of_all_kinds_that_are_kept_away_keep_nobody_else_away() {
     // SAFETY: every caller of these has the lock in that mode.
     let (read_unlock, upgradable_unlock) =
         (|| unsafe { SHARED.unlock_read() }, || unsafe { SHARED.unlock_upgradable() });
-    SHARED_CLAIMED.keeps_nobody_away_for_ever();
-    Claimed { comes: || SHARED.read(), goes: read_unlock, ..SHARED_CLAIMED }.keeps_nobody_away_for_ever();
-    Claimed { comes: || SHARED.upgradable_read(), goes: upgradable_unlock, ..SHARED_CLAIMED }
+    SHARED_RESERVED.keeps_nobody_away_for_ever();
+    ReservedLock { comes: || SHARED.read(), goes: read_unlock, ..SHARED_RESERVED }.keeps_nobody_away_for_ever();
+    ReservedLock { comes: || SHARED.upgradable_read(), goes: upgradable_unlock, ..SHARED_RESERVED }
         .keeps_nobody_away_for_ever();
 }
 
@@ -206,10 +207,10 @@ fn the_first_stays_away<const FAIR: bool>(semaphore: &'static Semaphore<FAIR>, o
     let first = spawn(comes);
     sleep(MS * 20);
     keep_away(&first);
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let sleeper = move || {
         comes();
-        tell.send(()).expect("we listen");
+        sender.send(()).expect("we listen");
     };
     match other {
         Other::Sleeps => {
@@ -231,7 +232,7 @@ fn the_first_stays_away<const FAIR: bool>(semaphore: &'static Semaphore<FAIR>, o
         }
     }
     if other != Other::Tries {
-        told.recv_timeout(LONG).unwrap_or_else(|_| panic!("{other:?}: the first keeps the permit from others"));
+        receiver.recv_timeout(LONG).unwrap_or_else(|_| panic!("{other:?}: the first keeps the permit from others"));
     }
     BACK.store(true, Relaxed);
     first.join().expect("it gets its turn, too");

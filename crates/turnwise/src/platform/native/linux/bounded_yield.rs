@@ -1,4 +1,4 @@
-//! Offers of the CPU: yields, as long as they benefit contending threads of this process.
+//! Bounded yields: they are made as long as they benefit contending threads of this process.
 //!
 //! A yield has no particular beneficiary. Where threads of one program outnumber CPUs the next of them runs within two
 //! microseconds. If another program has a busy thread there, that one runs, for a time slice (1.4 ms on 2 CPUs of a
@@ -6,7 +6,7 @@
 //!
 //! So the process keeps an account of each CPU. Its threads leave signs of life where they contend: as they spin, as
 //! they offer, and as they return from an offer. The time between the last sign and the return was given away, and
-//! after more than [`GIVEN_AWAY_NS`] no thread offers that CPU until it is made up for: at most one part in [`SHARE`]
+//! after more than [`GIVEN_AWAY_NS`] no thread yields that CPU until it is made up for: at most one part in [`SHARE`]
 //! of a CPU's time is given away.
 //!
 //! All accesses are relaxed, and an update may be lost: that costs time, never safety.
@@ -26,7 +26,7 @@ const SHARE: u64 = 40;
 /// up now and then, on a CPU where threads take turns, does not end their turn-taking (8 threads on 2 CPUs, longest
 /// wait of 0.4 s: 22 ms with nothing saved, 14 ms with this, 12 ms with unconditional yields).
 const SAVED_NS: u64 = 5_000_000;
-/// The most that a single offer counts for: a process may be stopped for hours in one.
+/// The most that a single yield counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
 /// Implements [`crate::platform::Pause::Yield`]. Where a filter may forbid that, it sleeps very briefly.
@@ -39,7 +39,7 @@ pub(crate) fn yield_now() {
 }
 
 /// Implements [`crate::platform::Pause::Offer`].
-pub(crate) fn offer() {
+pub(crate) fn yield_bounded() {
     if cfg!(miri) {
         return yield_now(); // Miri does not know the thread's CPU
     }
@@ -49,48 +49,48 @@ pub(crate) fn offer() {
     let Some(cpu) = CpuSlot::own() else { return };
     let begin = sys::now();
     cpu.seen(begin);
-    if begin < cpu.offer_at.load(Relaxed) {
+    if begin < cpu.yield_at.load(Relaxed) {
         return;
     }
     yield_now();
     let end = sys::now();
-    // The thread may have migrated; the account is that of the CPU that it offered.
+    // The thread may have migrated; the account is that of the CPU that it yielded.
     let given_ns = cpu.silence_ns(end).min(end.saturating_sub(begin));
     if let Some(cpu) = CpuSlot::own() {
         cpu.seen(end);
     }
     if given_ns > GIVEN_AWAY_NS {
-        cpu.offer_at.store(next_offer_at(cpu.offer_at.load(Relaxed), end, given_ns), Relaxed);
+        cpu.yield_at.store(next_yield_at(cpu.yield_at.load(Relaxed), end, given_ns), Relaxed);
     }
 }
 
-/// Lets other threads run, for a thread that cannot continue: offers its CPU, or sleeps very briefly where a filter may
+/// Lets other threads run, for a thread that cannot continue: yields its CPU, or sleeps very briefly where a filter may
 /// forbid that.
 pub(crate) fn give_way() {
-    if may_be_filtered() { yield_now() } else { offer() }
+    if may_be_filtered() { yield_now() } else { yield_bounded() }
 }
 
-/// Returns when a CPU that could be offered from `offer_at` on may be offered again, after `given_ns` were given away
+/// Returns when a CPU that could be yielded from `yield_at` on may be yielded again, after `given_ns` were given away
 /// up to `now`.
-fn next_offer_at(offer_at: u64, now: u64, given_ns: u64) -> u64 {
-    offer_at.max(now.saturating_sub(SAVED_NS * SHARE)) + given_ns.min(COUNTED_NS) * SHARE
+fn next_yield_at(yield_at: u64, now: u64, given_ns: u64) -> u64 {
+    yield_at.max(now.saturating_sub(SAVED_NS * SHARE)) + given_ns.min(COUNTED_NS) * SHARE
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTED_NS, GIVEN_AWAY_NS, SAVED_NS, SHARE, next_offer_at};
+    use super::{COUNTED_NS, GIVEN_AWAY_NS, SAVED_NS, SHARE, next_yield_at};
 
-    /// Returns how much a thread gives away that offers its CPU every 64 us for `length_ns`, next to one that takes
-    /// each offer.
+    /// Returns how much a thread gives away that yields its CPU every 64 us for `length_ns`, next to one that takes
+    /// each yield.
     fn given_away_ns(length_ns: u64, slice_ns: u64) -> u64 {
         let begin = 3_600_000_000_000;
-        let (mut now, mut offer_at, mut given) = (begin, 0, 0);
+        let (mut now, mut yield_at, mut given) = (begin, 0, 0);
         while now < begin + length_ns {
             now += 64_000;
-            if now >= offer_at {
+            if now >= yield_at {
                 now += slice_ns;
                 given += slice_ns;
-                offer_at = next_offer_at(offer_at, now, slice_ns);
+                yield_at = next_yield_at(yield_at, now, slice_ns);
             }
         }
         given
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn offers_go_on_after_a_while_in_which_nothing_was_given_away() {
+    fn yields_resume_after_a_while_in_which_nothing_was_given_away() {
         let now = 3_600_000_000_000;
-        let once = next_offer_at(0, now, 1_400_000);
+        let once = next_yield_at(0, now, 1_400_000);
         assert!(once <= now, "a single slice ends no turns");
-        let often = (0..20).fold(0, |at, _| next_offer_at(at, now, 1_400_000));
+        let often = (0..20).fold(0, |at, _| next_yield_at(at, now, 1_400_000));
         assert!(often > now && often <= now + 20 * 1_400_000 * SHARE, "{often}");
-        let stopped = next_offer_at(0, now, u64::MAX / SHARE);
+        let stopped = next_yield_at(0, now, u64::MAX / SHARE);
         assert!(stopped <= now + COUNTED_NS * SHARE, "{stopped}");
     }
 }

@@ -61,7 +61,7 @@ impl Measure {
 
 /// What was measured of a [`Comparison`], and what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct DocumentRow {
+pub struct PaperRow {
     /// The paper: the group of the scenario.
     pub document: String,
     /// The scenario.
@@ -91,14 +91,14 @@ pub struct Side {
 
 /// Returns a row, if both locks ran in the scenario.
 #[must_use]
-pub fn row(comparison: &Comparison, document: &str, scenario: &ScenarioReport) -> Option<DocumentRow> {
+pub fn row(comparison: &Comparison, document: &str, scenario: &ScenarioReport) -> Option<PaperRow> {
     let (before, after) = (scenario.lock(comparison.before)?, scenario.lock(comparison.after)?);
     let (rounds_before, rounds_after) = (comparison.measure.rounds(before), comparison.measure.rounds(after));
     let side = |lock: &LockReport, rounds: &[Option<f64>]| Side {
         lock: lock.name.clone(),
         value: Spread::of(&rounds.iter().copied().flatten().collect::<Vec<_>>()),
     };
-    Some(DocumentRow {
+    Some(PaperRow {
         document: document.to_owned(),
         scenario: scenario.name.clone(),
         what: scenario.help.clone(),
