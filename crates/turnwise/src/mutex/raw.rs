@@ -25,7 +25,7 @@
 //! | 31 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `handoff_after_ns` | the taker, or the waiter that set it |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]). While the queue is empty, it
-//! holds a note for threads that know nothing about the lock.
+//! holds a hint: whether the last spin ended behind a long section.
 //!
 //! Invariants:
 //! 1. A thread sleeps only while `WAITERS` is set in a word with an owner or a pending hand-off, or a releaser that has
@@ -51,8 +51,7 @@
 //! - P1. A thread sleeps only if another one will wake it (invariants 1 and 2).
 //! - P2. A waiter that finds the lock taken when it is woken past
 //!   [`handoff_after_ns`](crate::wait::Policy::handoff_after_ns) requests the next turn; requests are granted one by
-//! one,
-//!   each with the next release. So no waiter is overtaken for ever.
+//!   one, each with the next release. So no waiter is overtaken for ever.
 //! - P3. A hand-off lapses: a thread that is stopped or that a fork left out bars no other (invariants 3 and 5).
 //! - P4. `try_lock` does not wait; a timed wait ends at its deadline, and passes on a wake-up that it received.
 //! - P5. `unlock_fair` lets the longest sleeper go next, but for the case that it names.
@@ -63,7 +62,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{ByPolicy, Lapse, Reserved, Settings, Stamp};
+use crate::wait::{Lapse, Reserved, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -184,7 +183,7 @@ unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.lock_fast() || self.lock_slow(Some(deadline), ByPolicy)
+        self.lock_fast() || self.lock_slow(Some(deadline), &Tuned::POLICY)
     }
 }
 
@@ -212,18 +211,18 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock after [`RawMutex::lock_fast`] has failed: the second half of [`RawMutex::lock`].
     #[inline]
     pub fn lock_contended(&self) {
-        self.lock_slow(None, ByPolicy);
+        self.lock_slow(None, &Tuned::POLICY);
     }
 
     /// Acquires the lock like [`RawMutex::lock_contended`], with settings specific to this wait.
-    pub fn lock_tuned(&self, settings: impl Settings) {
-        self.lock_slow(None, settings);
+    pub fn lock_tuned(&self, settings: Tuned) {
+        self.lock_slow(None, &settings);
     }
 
     /// Acquires the lock after an attempt has failed, or gives up at `deadline`, with settings specific to this wait;
     /// returns whether it acquired it.
-    pub fn lock_tuned_until(&self, deadline: Deadline, settings: impl Settings) -> bool {
-        self.lock_slow(Some(deadline), settings)
+    pub fn lock_tuned_until(&self, deadline: Deadline, settings: Tuned) -> bool {
+        self.lock_slow(Some(deadline), &settings)
     }
 
     /// Takes the lock if its word is still `word`, without owner or hand-off, for a thread that was not woken.
@@ -372,7 +371,7 @@ impl<P: Platform> RawMutex<P> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
+    fn lock_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         if self.lock_flagged() {
             return true;
         }
@@ -384,11 +383,11 @@ impl<P: Platform> RawMutex<P> {
     /// threads asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
         self.counters.count(Event::Contended);
-        self.lock_watched(None, true, ByPolicy);
+        self.lock_watched(None, true, &Tuned::POLICY);
     }
 
     #[inline(always)]
-    fn lock_watched<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
+    fn lock_watched(&self, deadline: Option<Deadline>, woken: bool, settings: &Tuned) -> bool {
         watched!(P, self.waited_for(), settings, |set| self.lock_parked(deadline, woken, set))
     }
 
@@ -400,9 +399,9 @@ impl<P: Platform> RawMutex<P> {
     }
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
-    pub(super) fn lock_parked<S: Settings>(&self, deadline: Option<Deadline>, woken: bool, settings: S) -> bool {
+    pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool, settings: &Tuned) -> bool {
         let lapse = Lapse::NONE;
-        Waiter { woken, request: 0, lapse, since: 0, settings }.wait(self, deadline)
+        Waiter { woken, request: 0, lapse, since: 0, settings: *settings }.wait(self, deadline)
     }
 }
 
@@ -460,7 +459,7 @@ mod tests {
     fn a_handoff_waiter_of_before_a_fork_is_an_ordinary_waiter_after_it() {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
-        let settings = ByPolicy;
+        let settings = Tuned::POLICY;
         let mut waiter = Waiter { woken: true, request: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
         assert!(waiter.wait(&lock, None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);

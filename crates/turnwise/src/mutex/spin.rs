@@ -5,14 +5,14 @@ use super::wait::Waiter;
 use crate::events::Event;
 use crate::osq::Osq;
 use crate::platform::{Deadline, Platform, Token};
-use crate::wait::{Contender, Found, Settings, spin};
+use crate::wait::{Contender, Found, spin};
 
-struct Spinner<'a, P: Platform, S> {
-    waiter: &'a mut Waiter<S>,
+struct Spinner<'a, P: Platform> {
+    waiter: &'a mut Waiter,
     lock: &'a RawMutex<P>,
 }
 
-impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
+impl<'a, P: Platform> Contender<'a, P> for Spinner<'a, P> {
     fn word(&self) -> &'a P::U32 {
         &self.lock.word
     }
@@ -40,12 +40,12 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
     }
 }
 
-impl<S: Settings> Waiter<S> {
+impl Waiter {
     /// Spins for the lock; returns whether it acquired it.
     pub(super) fn spin<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
         let settings = self.settings;
         let mut since = self.since;
-        let end = spin(&mut Spinner { waiter: self, lock }, settings, deadline, &mut since);
+        let end = spin(&mut Spinner { waiter: self, lock }, &settings, deadline, &mut since);
         self.since = since;
         let (Ok(how) | Err(how)) = end;
         lock.counters.count(how);

@@ -3,11 +3,11 @@
 use super::raw::{BLOCKED, GENERATION, HANDOFF, HANDOFF_MASK, OWNER, RawMutex, STAMP, WAITERS};
 use crate::events::Event;
 use crate::platform::{Deadline, Lane, Parked, Platform, Word};
-use crate::wait::{Lapse, Settings};
+use crate::wait::{Lapse, Tuned};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// A thread in the sleeping stage.
-pub(super) struct Waiter<S> {
+pub(super) struct Waiter {
     /// Whether it was woken since it arrived (invariant 2).
     pub(super) woken: bool,
     /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it.
@@ -16,10 +16,10 @@ pub(super) struct Waiter<S> {
     pub(super) lapse: Lapse,
     /// When it arrived, or first had time to read a clock; 0 until then.
     pub(super) since: u64,
-    pub(super) settings: S,
+    pub(super) settings: Tuned,
 }
 
-impl<S: Settings> Waiter<S> {
+impl Waiter {
     /// Returns whether its own hand-off request is in the word (invariant 3).
     pub(super) fn is_first(&self) -> bool {
         self.request != 0

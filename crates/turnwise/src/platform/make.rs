@@ -294,12 +294,9 @@ macro_rules! watched {
     ($platform:ty, $wait:expr, $settings:expr, |$set:ident| $acquired:expr) => {{
         #[cfg(feature = "live")]
         if let Some(watcher) = $crate::live::watcher::<$platform>() {
-            return watcher.around(&$wait, |set| match set {
-                None => {
-                    let $set = $settings;
-                    $acquired
-                }
-                Some($set) => $acquired,
+            return watcher.around(&$wait, |set| {
+                let $set = set.as_ref().unwrap_or($settings);
+                $acquired
             });
         }
         let $set = $settings;

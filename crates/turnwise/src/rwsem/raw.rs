@@ -4,13 +4,13 @@
 //!
 //! ```text
 //! read       count + 1: entered. The word found bars it: count - 1, unless nothing bars it now; then the slow path:
-//!            poll while a writer runs; set READERS; park; woken: again; past handoff_after_ns: pass WRITERS, set
-//!    HANDOFF
+//!            poll while a writer runs; set READERS; park; woken: again; past handoff_after_ns: pass WRITERS and set
+//!            HANDOFF
 //! write      free, without HANDOFF -> WRITER (steals from sleepers); else the slow path: optimistic spin in the queue;
 //!            set WRITERS; park; woken: spin again, take it with WRITERS set; past handoff_after_ns: set HANDOFF
-//! unlock     reader: count - 1; the last one wakes the upgrader, else the handoff_waiter, else one writer
-//!            writer: HANDOFF: clear WRITER, wake the handoff_waiter; else clear all flags, wake all readers and one
-//!    writer
+//! unlock     reader: count - 1; the last one wakes the upgrader, else the hand-off waiter, else one writer
+//!            writer: HANDOFF: clear WRITER, wake the hand-off waiter; else clear all flags, wake all readers and one
+//!            writer
 //! upgrade    UPGRADABLE alone -> WRITER; else set WRITER, too; spin, park until the count is 0; clear UPGRADABLE
 //! downgrade  as unlock, but 1 in the count, or UPGRADABLE, stays
 //! ```
@@ -65,8 +65,7 @@
 //! - P1. A thread sleeps only if another one will wake it (invariants 1 to 4).
 //! - P2. With [`Prefer::Writers`] neither side starves the other: a sleeping writer keeps new readers out, and a waiter
 //!   woken past `handoff_after_ns` that cannot enter requests the next turn. With [`Prefer::Readers`] a thread that
-//! reads
-//!   may read again, and writers may starve.
+//!   reads may read again, and writers may starve.
 //! - P3. A hand-off lapses, and is void in a forked child: it bars no other thread for ever (invariants 5 and 6).
 //! - P4. Tries do not wait (a passing addition may make them fail); a timed wait ends at its deadline, and passes on a
 //!   wake-up that it received.
@@ -78,7 +77,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
-use crate::wait::{ByPolicy, Reserved, Stamp};
+use crate::wait::{Reserved, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
@@ -148,7 +147,8 @@ impl<P: Platform> RawRwSem<P> {
     /// must not call this again.
     #[inline]
     pub fn read(&self) {
-        self.counters.acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None, ByPolicy));
+        self.counters
+            .acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None, &Tuned::POLICY));
     }
 
     /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
@@ -167,7 +167,7 @@ impl<P: Platform> RawRwSem<P> {
     /// one; returns whether it acquired it. It reads the word before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, ByPolicy))
+        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, &Tuned::POLICY))
     }
 
     /// Acquires the lock for reading if that is possible at once, with a choice of which side goes first.
@@ -243,7 +243,7 @@ impl<P: Platform> RawRwSem<P> {
         let found = self.count_in();
         let barred = found & Prefer::Writers.barred() != 0;
         let taken = !barred || !self.take_back(Prefer::Writers);
-        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, ByPolicy));
+        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, &Tuned::POLICY));
         match () {
             () if !got => Met::Deadline,
             () if barred => Met::Writer,
@@ -322,7 +322,7 @@ impl<P: Platform> RawRwSem<P> {
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
         let taken = self.take(0, WRITER).is_ok() && self.own();
-        self.counters.acquisition_by(taken, || self.write_slow(deadline, ByPolicy))
+        self.counters.acquisition_by(taken, || self.write_slow(deadline, &Tuned::POLICY))
     }
 
     /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader

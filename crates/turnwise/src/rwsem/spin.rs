@@ -7,7 +7,7 @@ use super::raw::{COUNT, HELD, RawRwSem, WRITER};
 use super::wait::{Kind, Waiter};
 use crate::osq::Osq;
 use crate::platform::{Deadline, Platform, SpinLimit, Token, Word};
-use crate::wait::{Contender, Found, Settings, policy, spin};
+use crate::wait::{Contender, Found, policy, spin};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -23,12 +23,12 @@ impl<P: Platform> RawRwSem<P> {
     }
 }
 
-struct Spinner<'a, P: Platform, S> {
-    waiter: &'a mut Waiter<S>,
+struct Spinner<'a, P: Platform> {
+    waiter: &'a mut Waiter,
     lock: &'a RawRwSem<P>,
 }
 
-impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
+impl<'a, P: Platform> Contender<'a, P> for Spinner<'a, P> {
     fn word(&self) -> &'a P::U32 {
         &self.lock.word
     }
@@ -62,12 +62,12 @@ impl<'a, P: Platform, S: Settings> Contender<'a, P> for Spinner<'a, P, S> {
     }
 }
 
-impl<S: Settings> Waiter<S> {
+impl Waiter {
     /// Spins for the lock; returns whether it acquired it.
     pub(super) fn spin<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
         let settings = self.settings;
         let mut since = self.since;
-        let end = spin(&mut Spinner { waiter: self, lock }, settings, deadline, &mut since);
+        let end = spin(&mut Spinner { waiter: self, lock }, &settings, deadline, &mut since);
         self.since = since;
         let (Ok(how) | Err(how)) = end;
         lock.counters.count(how);

@@ -11,30 +11,30 @@ use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;
 use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word, YieldThenSleep};
-use crate::wait::{ByPolicy, Lapse, Settings};
+use crate::wait::{Lapse, Tuned};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading like [`RawRwSem::read_with`], with settings for this wait, if it must wait.
-    pub fn read_tuned(&self, prefer: Prefer, deadline: Option<Deadline>, settings: impl Settings) -> bool {
-        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, settings))
+    pub fn read_tuned(&self, prefer: Prefer, deadline: Option<Deadline>, settings: Tuned) -> bool {
+        self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, &settings))
     }
 
     /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings for this wait, if it must wait.
-    pub fn write_tuned(&self, deadline: Option<Deadline>, settings: impl Settings) -> bool {
-        self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, settings))
+    pub fn write_tuned(&self, deadline: Option<Deadline>, settings: Tuned) -> bool {
+        self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, &settings))
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn read_slow<S: Settings>(&self, prefer: Prefer, deadline: Option<Deadline>, settings: S) -> bool {
+    pub(super) fn read_slow(&self, prefer: Prefer, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         let kind = Kind::Reader(prefer);
         watched!(P, self.waited_for(live::Kind::Read), settings, |set| Waiter::new(kind, set).wait(self, deadline))
     }
 
     #[cold]
     #[inline(never)]
-    pub(super) fn write_slow<S: Settings>(&self, deadline: Option<Deadline>, settings: S) -> bool {
+    pub(super) fn write_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         watched!(P, self.waited_for(live::Kind::Write), settings, |set| {
             Waiter::new(Kind::Writer, set).wait(self, deadline) && self.own()
         })
@@ -43,8 +43,8 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
-        watched!(P, self.waited_for(live::Kind::Read), ByPolicy, |_set| {
-            Waiter::new(Kind::Upgradable, ByPolicy).wait(self, deadline)
+        watched!(P, self.waited_for(live::Kind::Read), &Tuned::POLICY, |_set| {
+            Waiter::new(Kind::Upgradable, &Tuned::POLICY).wait(self, deadline)
         })
     }
 
@@ -93,7 +93,7 @@ pub(super) enum Kind {
 }
 
 /// A thread in the sleeping stage.
-pub(super) struct Waiter<S> {
+pub(super) struct Waiter {
     pub(super) kind: Kind,
     /// Whether it was woken since it arrived (invariant 3).
     woken: bool,
@@ -105,12 +105,12 @@ pub(super) struct Waiter<S> {
     lapse: Lapse,
     /// When it arrived, or first had time to read a clock; 0 until then.
     pub(super) since: u64,
-    pub(super) settings: S,
+    pub(super) settings: Tuned,
 }
 
-impl<S: Settings> Waiter<S> {
-    fn new(kind: Kind, settings: S) -> Self {
-        Waiter { kind, woken: false, request: 0, late: false, lapse: Lapse::NONE, since: 0, settings }
+impl Waiter {
+    fn new(kind: Kind, settings: &Tuned) -> Self {
+        Waiter { kind, woken: false, request: 0, late: false, lapse: Lapse::NONE, since: 0, settings: *settings }
     }
 
     /// Returns whether its own hand-off request is in the word.

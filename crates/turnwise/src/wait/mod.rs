@@ -20,7 +20,7 @@ pub(crate) use lapse::{Lapse, Reserved};
 #[cfg(feature = "set-policy")]
 pub use policy::set_policy;
 pub use policy::{Field, OutOfBounds, Policy, policy};
-pub use settings::{ByPolicy, Settings, Tuned};
+pub use settings::Tuned;
 #[cfg(feature = "spin")]
 pub(crate) use spin::{Contender, Found, spin};
 pub use spin_then_sleep::SpinThenSleep;

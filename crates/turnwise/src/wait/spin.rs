@@ -4,7 +4,7 @@
 //! newcomer  the queue is empty, or not for it: poll `close_polls` times, a pause apart, and take (steal) a free lock
 //!           it has contended for this lock for `yield_after_ns`: yield the CPU
 //!           the owner is off its CPU, also after a yield: park
-//!           join the queue at its tail (not: a handoff_waiter, a reader, which poll as a head does)
+//!           join the queue at its tail (a hand-off waiter and a reader do not: they poll as a head does)
 //! head      received by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
 //!           poll every `poll_ns` (no thread behind: twice as long after each poll that found the line changed); take a
 //!             free lock; its last owner was faster: leave that a batch, once, then try without a poll before
@@ -19,7 +19,7 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps at once.
 
-use super::{Settings, policy, yield_after_interval};
+use super::{Tuned, policy, yield_after_interval};
 use crate::events::Event;
 use crate::osq::Osq;
 use crate::platform::{Deadline, Hint, Me, OnCpu, Pause, Platform, SpinEnd, SpinLimit, Token, Word};
@@ -69,7 +69,7 @@ const BACK: u32 = 2;
 /// Spins for a lock; returns how it acquired it, or why it gave up.
 pub(crate) fn spin<'a, P: Platform>(
     contender: &mut impl Contender<'a, P>,
-    settings: impl Settings,
+    settings: &Tuned,
     deadline: Option<Deadline>,
     since: &mut u64,
 ) -> Result<Event, Event> {

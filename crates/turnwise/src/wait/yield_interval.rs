@@ -1,6 +1,6 @@
 //! Time slices on the CPU among threads that contend for one lock.
 
-use super::Settings;
+use super::Tuned;
 use crate::platform::slot::{Private, YieldInterval};
 use crate::platform::{Pause, Platform};
 
@@ -11,12 +11,7 @@ use crate::platform::{Pause, Platform};
 /// gap, so a gap is longer than two slices and a whole spin: if queued threads, or those that rarely compete, seemed to
 /// come out of gaps, none would ever yield its CPU, and threads that sleep or wait for a CPU would wait until a
 /// hand-off request (`docs/lab/0050-turns-that-never-ended.md`).
-pub(crate) fn yield_after_interval<P: Platform>(
-    private: &Private,
-    address: usize,
-    now: u64,
-    settings: impl Settings,
-) -> u64 {
+pub(crate) fn yield_after_interval<P: Platform>(private: &Private, address: usize, now: u64, settings: &Tuned) -> u64 {
     let YieldInterval { address: of, since, seen } = private.yield_interval.get();
     let (yield_after_ns, waited_ns) = (settings.yield_after_ns(), now.saturating_sub(seen));
     let gap = of != address || waited_ns > 2 * yield_after_ns + settings.spin_ns::<P>();
@@ -40,13 +35,12 @@ fn yield_bounded<P: Platform>() -> u64 {
 mod tests {
     use super::*;
     use crate::platform::Native;
-    use crate::wait::ByPolicy;
 
     const YIELD_AFTER_NS: u64 = crate::wait::Policy::DEFAULT.yield_after_ns;
 
     /// Waits for `address` at each of these times, none of which is the clock's; returns when the thread continued.
     fn waits<const N: usize>(private: &Private, address: usize, times: [u64; N]) -> [u64; N] {
-        times.map(|now| yield_after_interval::<Native>(private, address, now, ByPolicy))
+        times.map(|now| yield_after_interval::<Native>(private, address, now, &Tuned::POLICY))
     }
 
     #[test]
@@ -62,7 +56,7 @@ mod tests {
     #[test]
     fn after_a_gap_or_with_another_lock_an_interval_begins_anew() {
         let private = Private::new();
-        let gap = 2 * YIELD_AFTER_NS + ByPolicy.spin_ns::<Native>() + 1;
+        let gap = 2 * YIELD_AFTER_NS + Tuned::POLICY.spin_ns::<Native>() + 1;
         let times = [1, 1 + gap, 1 + 2 * gap];
         assert_eq!(waits(&private, 64, times), times);
         assert_eq!(waits(&private, 128, [2 + 2 * gap]), [2 + 2 * gap]);
