@@ -8,7 +8,7 @@ use super::verdict::{Verdict, judge};
 use crate::metric::{Better, Combine, Metric, Unit};
 use crate::target::Target;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
@@ -23,7 +23,8 @@ pub(crate) struct Report {
     pub(crate) turnwise_version: &'static str,
     /// Seconds since 1970.
     pub(crate) started_unix_s: u64,
-    pub(crate) command: CommandInfo,
+    /// The words, the file, and the command as one could enter it into a shell.
+    pub(crate) command: Value,
     pub(crate) machine: Machine,
     /// The CPU use of others during the runs; `null`: the system does not report it.
     pub(crate) others: Option<Others>,
@@ -47,7 +48,12 @@ impl Report {
             schema: SCHEMA,
             turnwise_version: env!("CARGO_PKG_VERSION"),
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-            command: CommandInfo::new(target),
+            command: json!({
+                "arguments": target.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>(),
+                "shown": target.shown(),
+                "path": target.path.to_string_lossy(),
+                "is_sample": target.is_sample,
+            }),
             machine: Machine::here(),
             others: None,
             settings: settings.clone(),
@@ -77,26 +83,6 @@ impl Report {
         let summaries = summarise(metrics, settings, &runs);
         let verdicts = judge(&metrics[0], settings, &summaries);
         Report { runs, summaries, verdicts, notes, ..self }
-    }
-}
-
-#[derive(Serialize)]
-pub(crate) struct CommandInfo {
-    pub(crate) arguments: Vec<String>,
-    /// The command as one could enter it into a shell.
-    pub(crate) shown: String,
-    pub(crate) path: String,
-    pub(crate) is_sample: bool,
-}
-
-impl CommandInfo {
-    fn new(target: &Target) -> CommandInfo {
-        CommandInfo {
-            arguments: target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            shown: target.shown(),
-            path: target.path.to_string_lossy().into_owned(),
-            is_sample: target.is_sample,
-        }
     }
 }
 

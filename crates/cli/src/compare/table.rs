@@ -14,7 +14,9 @@ pub(crate) fn text(report: &Report) -> String {
     let rounds = complete_rounds(&report.runs, report.settings.policies.len()).len();
     let mut text = format!(
         "{}: {rounds} runs each, interleaved, seed {}\n{}\n\n",
-        report.command.shown, report.settings.seed, report.machine
+        report.command["shown"].as_str().unwrap_or_default(),
+        report.settings.seed,
+        report.machine
     );
     let _ = writeln!(text, "{}\n", table(&report.metrics, &report.summaries, &report.settings.policies[0]));
     text.extend(report.verdicts.iter().map(|verdict| sentence(&verdict.sentence)));
