@@ -107,7 +107,7 @@ impl Runner<'_> {
         if let Some(probe) = probe {
             probe.ask(&mut command);
         }
-        let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, self.target)?;
+        let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, true)?;
         let library_loaded = self.watch.as_ref().filter(|_| asked).map(Watch::opened);
         Ok(Outcome { library_loaded, seen: probe.and_then(RunProbe::seen), ..outcome })
     }
@@ -122,17 +122,20 @@ pub(crate) struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    /// Runs `command`, which starts `target`, once: without input, its output kept, in its own process group, of which
-    /// no process is left afterwards.
-    pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
+    /// Runs `command` once: without input, its output kept, in its own process group, of which no process is left
+    /// afterwards. `errors`: what it writes to standard error is part of the output.
+    pub(crate) fn run(&self, mut command: Command, errors: bool) -> Result<Outcome> {
         let (mut output, end) = Output::new().context("cannot make a file for the program's output")?;
-        command.stdin(Stdio::null()).stdout(end.try_clone()?).stderr(end).process_group(0);
+        if errors {
+            command.stderr(end.try_clone()?);
+        }
+        command.stdin(Stdio::null()).stdout(end).process_group(0);
         // SAFETY: the closure only makes a system call, and allocates nothing, as is required between fork and exec.
         unsafe {
             command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
         }
         let start = Instant::now();
-        let child = command.spawn().with_context(|| format!("cannot start {}", target.path.display()))?;
+        let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
         drop(command); // with its end of a pipe
         let group = Group(Pid::from_child(&child));
         let pidfd =
@@ -320,7 +323,7 @@ mod tests {
         let target = Target::find(&["sh", "-c", script].map(Into::into)).unwrap();
         let bounds = Bounds { timeout: Duration::from_secs(60), stop: &AtomicBool::new(false) };
         let before = own_seconds();
-        let outcome = bounds.run(target.start(), &target).unwrap();
+        let outcome = bounds.run(target.start(), true).unwrap();
         assert!(matches!(outcome.end, End::Ended(status) if status.success()), "{:?}", outcome.end);
         let (of_program, all) = (outcome.usage.user_s + outcome.usage.system_s, own_seconds() - before);
         assert!(all > of_program + 0.1, "{all} s, of which {of_program} s are the program's");

@@ -19,6 +19,13 @@ pub fn median(sample: &mut [f64]) -> f64 {
     quantile(sample, 0.5)
 }
 
+/// Returns the geometric mean; `None` of nothing.
+#[must_use]
+pub fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, number) = ratios.fold((0.0, 0), |(sum, number), ratio| (sum + ratio.ln(), number + 1));
+    (number > 0).then(|| (sum / f64::from(number)).exp())
+}
+
 /// The median and extremes of several samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {

@@ -9,9 +9,10 @@ use crate::perf::busy::Busy;
 use crate::perf::job::{How, Job};
 use crate::perf::measure;
 use crate::perf::version::{Overrides, Version, compiler};
-use crate::perf::{Plan, chosen, command_line};
+use crate::perf::{DEFAULTS, Plan, chosen};
 use crate::programs;
 use crate::results::built;
+use crate::results::record::command_line;
 use crate::root::{cargo, write};
 use anyhow::{Context, Result, ensure};
 use record::Record;
@@ -23,26 +24,6 @@ use variant::Variant;
 const PAGE: &str = "docs/results/ablation.md";
 /// Where the library is built that no release has.
 const FOLDER: &str = "target/ablate";
-
-/// Cells that run by default: contended ones of locks that use the policy.
-const CELLS: &[&str] = &[
-    "mutex:tight-2",
-    "mutex:2x50/100",
-    "mutex:2x50/500",
-    "mutex:4x50/100",
-    "mutex:8x50/100",
-    "mutex:32x50/100",
-    "mutex:on-cpu-8-long",
-    "mutex:long",
-    "mutex:sleep",
-    "condvar:ping-pong-2",
-    "condvar:queue-4-4",
-    "rwlock:2x95/5",
-    "rwlock:8x95/5",
-    "rwlock:8x0/100",
-    "rwlock:8x95/5:big-reader",
-    "seqlock:frequent-writes",
-];
 
 /// Switch off each number of the waiting policy, one at a time, over programs and cells
 ///
@@ -120,17 +101,20 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         eprintln!("    {}", record.add(variant, outcome));
         args.json.as_ref().map_or(Ok(()), |file| record.save(file))?;
     }
-    print!("{}", record.page());
+    let page = record.page()?;
+    print!("{page}");
     if args.write {
-        write(PAGE, record.page())?;
+        write(PAGE, page)?;
     }
     Ok(!record.has_failed())
 }
 
+static ALL: [String; 1] = [String::new()];
+
 impl Args {
     fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
         // Every name contains the empty one.
-        chosen([&self.cells, &self.programs], || [CELLS.to_vec(), vec![""]]).into()
+        chosen([&self.cells, &self.programs], [&DEFAULTS.ablated, &ALL]).into()
     }
 }
 
@@ -162,7 +146,7 @@ mod tests {
 
     #[test]
     fn who_names_something_gets_that_alone() {
-        assert_eq!(counts(&[]), (CELLS.len(), 1));
+        assert_eq!(counts(&[]), (DEFAULTS.ablated.len(), 1));
         assert_eq!(counts(&["--cells", "mutex,rwlock"]), (2, 0));
         assert_eq!(counts(&["--programs", "Tokyo", "SQLite"]), (0, 2));
         assert_eq!(counts(&["--cells", "mutex", "--programs", "Tokyo"]), (1, 1));

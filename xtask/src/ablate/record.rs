@@ -4,13 +4,15 @@ use super::variant::{self, Variant};
 use crate::command::json;
 use crate::perf::job::Unit;
 use crate::perf::measure::{Measured, Outcome};
-use crate::perf::report::{Gap, ratio_shown};
+use crate::perf::report::Gap;
 use crate::perf::stats::{self, Interval, Verdict};
+use crate::results::template::{render, speed as speed_shown};
 use crate::root::write;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use turnwise_present::machine::Machine;
+use turnwise_present::stats::geometric_mean;
 
 /// When a field changes its meaning or is removed, the number is raised.
 const FORMAT: &str = "turnwise-ablation/1";
@@ -97,7 +99,7 @@ impl Record {
         let failed = |Gap { cell, why }: Gap| Gap { cell: format!("{cell} under {}", variant.name), why };
         self.failed.extend(outcome.failed.into_iter().map(failed));
         let place = self.variants.iter().position(|tried| tried.name == variant.name).unwrap_or_else(|| {
-            let (name, what) = (variant.name.clone(), variant.what.to_owned());
+            let (name, what) = (variant.name.clone(), variant.what.clone());
             self.variants.push(Tried { name, what, mean: None, verdict: String::new(), cells: Vec::new() });
             self.variants.len() - 1
         });
@@ -117,33 +119,10 @@ impl Record {
     }
 
     /// Renders the page: a table of all that the record has.
-    pub(super) fn page(&self) -> String {
-        let Record { commit, machine, compiler, commands, variants, .. } = self;
-        let (last, number) = (commands.last().map_or("", String::as_str), commands.len());
-        let runs = if number > 1 { format!(", the last of {number} runs that added up") } else { String::new() };
-        let pairs = || variants.iter().flat_map(|tried| &tried.cells).map(|cell| cell.pairs.len());
-        let (fewest, most) = (pairs().min().unwrap_or(0), pairs().max().unwrap_or(0));
-        let rows: String = variants.iter().map(Tried::row).collect();
-        let list = |title: &str, gaps: &[Gap]| -> String {
-            let line = |Gap { cell, why }: &Gap| format!("\n{title}: {cell}: {}\n", why.replace('\n', " "));
-            gaps.iter().map(line).collect()
-        };
-        let gaps = list("Left out", &self.left_out) + &list("FAILED", &self.failed);
-        format!(
-            "# Ablation\n\nWritten by `{last}`{runs}; do not edit. Commit {commit}, {compiler}. Machine: {machine}.\n\n\
-             {INTRODUCTION} Pairs of each program and cell: {fewest} to {most}.\n\n\
-             | variant | what it changes | mean | verdict |\n|---|---|---|---|\n{rows}{gaps}"
-        )
+    pub(super) fn page(&self) -> Result<String> {
+        render("the page", include_str!("page.jinja"), self)
     }
 }
-
-const INTRODUCTION: &str = "\
-Each number by which the locks [wait](../design/wait.md), one at a time, switched off, half, and twice: unmodified
-programs, and cells of `turnwise-lab bench`, with it and with the numbers that ship, in turn, by the
-same library. In brackets: the speed with the change over the speed without, so below 1 is slower; the median of
-the pairs, where its whole interval lies beyond 1 by more than 1%. The intervals of a variant hold together with
-95%: one variant of twenty may name something by chance. **Mean**: geometric, of all programs and cells. Queue,
-LONG, BACK and what a changed tail shows are not numbers, and cannot be switched.";
 
 impl Tried {
     fn judge(&mut self) {
@@ -152,16 +131,12 @@ impl Tried {
             cell.speed = Interval::of(&cell.unit.speeds(&cell.pairs), error);
         }
         let known = || self.cells.iter().filter_map(|cell| Some((cell.name.as_str(), cell.speed?)));
-        self.mean = stats::geometric_mean(known().map(|(_, speed)| speed.ratio));
+        self.mean = geometric_mean(known().map(|(_, speed)| speed.ratio));
         self.verdict = verdict(known(), self.cells.len() - known().count());
     }
 
     fn mean(&self) -> String {
-        self.mean.map_or_else(|| "none".to_owned(), ratio_shown)
-    }
-
-    fn row(&self) -> String {
-        format!("| `{}` | {} | {} | {} |\n", self.name, self.what, self.mean(), self.verdict)
+        self.mean.map_or_else(|| "none".to_owned(), speed_shown)
     }
 }
 
@@ -171,7 +146,7 @@ fn verdict<'a>(cells: impl Iterator<Item = (&'a str, Interval)>, too_few: usize)
     moved.sort_by(|(_, a), (_, b)| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
     let named = |wanted: Verdict, words: &str| {
         let of = moved.iter().filter(|(_, speed)| speed.verdict(BOUND) == wanted);
-        let names: Vec<String> = of.map(|(name, speed)| format!("{name} ({})", ratio_shown(speed.ratio))).collect();
+        let names: Vec<String> = of.map(|(name, speed)| format!("{name} ({})", speed_shown(speed.ratio))).collect();
         (!names.is_empty()).then(|| format!("{words} {}", names.join(", ")))
     };
     let few = (too_few > 0).then(|| format!("too few pairs of {too_few}"));
@@ -222,7 +197,7 @@ mod tests {
         first.save(&file).unwrap();
         let mut second = record().or_continued(&file).unwrap();
         assert_eq!(add(&mut second, vec![measured("a", 2.0, 5)], Vec::new()), "0.500: needed by a (0.500)");
-        assert!(second.page().contains(", the last of 2 runs that added up"), "{}", second.page());
+        assert!(second.page().unwrap().contains(", the last of 2 runs that added up"));
         let other = Record { commit: "c1".to_owned(), ..record() }.or_continued(&file).err().unwrap();
         assert!(format!("{other:#}").contains("name another file"), "{other:#}");
         std::fs::write(&file, "{}").unwrap();
@@ -236,7 +211,7 @@ mod tests {
         let gap = |cell: &str| Gap { cell: cell.to_owned(), why: "it\ndied".to_owned() };
         add(&mut record, vec![measured("a", 2.0, 12)], vec![gap("broken")]);
         record.leave_out(vec![gap("gone"), gap("gone")]);
-        let page = record.page();
+        let page = record.page().unwrap();
         assert!(
             record.has_failed() && page.contains("`cargo xtask ablate --write`; do not edit. Commit c0,"),
             "{page}"

@@ -1,75 +1,59 @@
-//! What can be switched off or changed: the list of variants.
+//! What can be switched off or changed, by `variants.toml`.
 
 use anyhow::{Result, bail};
+use serde::Deserialize;
+use std::sync::LazyLock;
 use turnwise::wait::{Field, Policy};
 
-/// A number of the policy, and values that switch off its effect, or let it happen always.
-struct Number {
-    name: &'static str,
-    ends: &'static [(u64, &'static str)],
-    /// The only lock that uses it, where that is neither mutex nor rwsem: part of the names of its cells.
-    own: Option<&'static str>,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    number: Vec<Number>,
+    mechanism: Vec<Mechanism>,
 }
 
-/// Half of each number and twice as much are variants, too.
-const NUMBERS: &[Number] = &[
-    number("spin_ns_per_cpu", &[(0, "no spin beyond the close polls and a head's first 32 pauses")]),
-    number(
-        "still_ns",
-        &[
-            (0, "a head sleeps at a line unchanged; no batches, no spin once woken, no poll of a condition variable"),
-            (80_000, "eight times: on 2 CPUs half of the whole spin"),
-        ],
-    ),
-    number(
-        "close_polls",
-        &[(0, "no close polls, no exchanges without polls, and polls never find that an owner is back")],
-    ),
-    number("poll_ns", &[(1, "a poll at each pause, and long sections are noticed later"), (280, "four times")]),
-    number("batch_lines", &[(0, "no batches: a rest is as long as that between two polls")]),
-    number(
-        "yield_after_ns",
-        &[(1_000_000_000, "no yield of the CPU but where the owner is off its own"), (1, "a yield at each wait")],
-    ),
-    number("handoff_after_ns", &[(1_000_000_000_000, "no hand-offs"), (0, "a request at the first failed wake-up")]),
-    number("reserved_ns", &[(1_000_000_000_000, "hand-offs never lapse"), (1, "they lapse at once")]),
-    Number {
-        own: Some("seqlock:"),
-        ..number("seqrwlock_spin_ns", &[(0, "an optimistic reader does not wait for the end of a change")])
-    },
-    Number {
-        own: Some(":big-reader"),
-        ..number("spread_after", &[(1_000_000, "one word for all readers for longer")])
-    },
-];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Number {
+    name: String,
+    ends: Vec<(u64, String)>,
+    own: Option<String>,
+}
 
-/// Mechanisms that are not numbers: name, what is removed, and the variable that switches it off, with its value.
-const MECHANISMS: &[(&str, &str, &str, &str)] =
-    &[("no-rseq", "whether an owner is on its CPU is unknown", "GLIBC_TUNABLES", "glibc.pthread.rseq=0")];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mechanism {
+    name: String,
+    what: String,
+    variable: String,
+    value: String,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(include_str!("variants.toml")).expect("tests read it"));
 
 /// One change to how the locks wait.
 #[derive(Debug)]
 pub(super) struct Variant {
     /// `NAME=VALUE`, or the name of a mechanism.
     pub(super) name: String,
-    pub(super) what: &'static str,
+    pub(super) what: String,
     pub(super) set: Vec<String>,
     pub(super) variables: Vec<(String, String)>,
     own: Option<&'static str>,
 }
 
-const fn number(name: &'static str, ends: &'static [(u64, &'static str)]) -> Number {
-    Number { name, ends, own: None }
-}
-
 impl Number {
-    fn variants(&self) -> Vec<Variant> {
-        let default = Field::named(self.name).map_or(0, |field| field.get(&Policy::DEFAULT));
-        let variant = |(value, what)| {
+    fn variants(&'static self) -> impl Iterator<Item = Variant> {
+        let default = Field::named(&self.name).map_or(0, |field| field.get(&Policy::DEFAULT));
+        let variant = move |(value, what): (u64, String)| {
             let name = format!("{}={value}", self.name);
-            Variant { set: vec![name.clone()], name, what, variables: Vec::new(), own: self.own }
+            Variant { set: vec![name.clone()], name, what, variables: Vec::new(), own: self.own.as_deref() }
         };
-        self.ends.iter().copied().chain([(default / 2, "half"), (default * 2, "twice")]).map(variant).collect()
+        self.ends
+            .iter()
+            .cloned()
+            .chain([(default / 2, "half".to_owned()), (default * 2, "twice".to_owned())])
+            .map(variant)
     }
 }
 
@@ -78,18 +62,18 @@ impl Variant {
     pub(super) fn concerns(&self, cell: &str) -> bool {
         match self.own {
             Some(own) => cell.contains(own),
-            None => NUMBERS.iter().filter_map(|number| number.own).all(|own| !cell.contains(own)),
+            None => TABLE.number.iter().filter_map(|number| number.own.as_ref()).all(|own| !cell.contains(own)),
         }
     }
 }
 
 /// Returns all variants, in the order of the table.
 pub(super) fn all() -> Vec<Variant> {
-    let mechanism = |&(name, what, variable, value): &(&str, &'static str, &str, &str)| {
-        let variables = vec![(variable.to_owned(), value.to_owned())];
-        Variant { name: name.to_owned(), what, set: Vec::new(), variables, own: None }
+    let mechanism = |Mechanism { name, what, variable, value }: &Mechanism| {
+        let variables = vec![(variable.clone(), value.clone())];
+        Variant { name: name.clone(), what: what.clone(), set: Vec::new(), variables, own: None }
     };
-    NUMBERS.iter().flat_map(Number::variants).chain(MECHANISMS.iter().map(mechanism)).collect()
+    TABLE.number.iter().flat_map(Number::variants).chain(TABLE.mechanism.iter().map(mechanism)).collect()
 }
 
 /// Returns the variants meant, or all of a number; all, if none is named.
@@ -122,7 +106,7 @@ mod tests {
 
     #[test]
     fn every_number_has_its_variants_and_each_is_within_bounds() {
-        let names: Vec<&str> = NUMBERS.iter().map(|number| number.name).collect();
+        let names: Vec<&str> = TABLE.number.iter().map(|number| number.name.as_str()).collect();
         assert_eq!(names, Policy::FIELDS.iter().map(|field| field.name).collect::<Vec<_>>());
         let mut seen = std::collections::BTreeSet::new();
         for variant in all() {

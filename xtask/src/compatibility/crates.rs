@@ -4,7 +4,7 @@ use crate::command::{Run, bounded, cmd, last_lines, named, outputs_to, toml};
 use crate::root::{self, read, write};
 use crate::supply::{Graph, Package};
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const REPLACED: [&str; 2] = ["raw_mutex.rs", "raw_rwlock.rs"];
 const WITH_TESTS: &str = "condvar.rs";
 
 /// A crate with tests.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Crate {
     pub(super) name: String,
@@ -37,7 +37,7 @@ pub(super) struct Crate {
 }
 
 /// A test that is left out.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Skipped {
     pub(super) test: String,
@@ -51,10 +51,12 @@ struct Table {
 }
 
 /// The result of a crate's tests.
+#[derive(Serialize)]
 pub(super) struct Tested {
-    pub(super) of: Crate,
+    #[serde(flatten)]
+    of: Crate,
     /// Tests that pass with both, or what is wrong.
-    pub(super) result: Result<usize>,
+    pub(super) result: Result<usize, String>,
 }
 
 impl Tested {
@@ -62,7 +64,7 @@ impl Tested {
         let of = format!("{} {}", self.of.name, self.of.version);
         match &self.result {
             Ok(passed) => format!("{of:30} {passed} tests pass with both"),
-            Err(why) => format!("{of:30} FAILED: {why:#}"),
+            Err(why) => format!("{of:30} FAILED: {why}"),
         }
     }
 }
@@ -75,7 +77,7 @@ pub(super) fn run(here: &Path, names: &[String]) -> Result<Vec<Tested>> {
     let locks = assemble(&sources, here, &folder)?;
     let mut tested = Vec::new();
     for of in named(crates, names, |of| &of.name, ["crate", "compatibility --crates"])? {
-        let result = compare(&of, &sources, &locks, &folder);
+        let result = compare(&of, &sources, &locks, &folder).map_err(|why| format!("{why:#}"));
         let done = Tested { of, result };
         println!("{}", done.line());
         tested.push(done);

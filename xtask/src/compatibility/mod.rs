@@ -10,6 +10,7 @@ mod way;
 use crate::command::{install, workspace};
 use crate::results::built;
 use anyhow::{Context, Result};
+use report::Entry;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use verdict::Outcome;
@@ -87,11 +88,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
             _ => verdict::of(&case, &here, &turnwise, &ways),
         };
         println!("{:30} {}", case.name, outcome.line());
-        entries.push((case, outcome));
+        entries.push(Entry { case, outcome });
     }
     println!("\n{}", report::summary(&entries));
     if args.write {
         report::write(&entries)?;
     }
-    Ok(entries.iter().all(|(_, outcome)| outcome.is_fine()))
+    Ok(entries.iter().all(|entry| entry.outcome.is_fine()))
 }

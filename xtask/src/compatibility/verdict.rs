@@ -4,6 +4,7 @@ use super::case::Case;
 use super::way::{self, PATH, Ran, Way};
 use crate::command::{cmd, in_memory, last_lines, need_all, skipped, text_of};
 use anyhow::{Context, Result};
+use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -11,6 +12,8 @@ use std::path::Path;
 const TRIES: u32 = 3;
 
 /// The outcome of a case.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// Under each command.
     Compared { alone_s: f64, under: Vec<Under>, versions: String },
@@ -21,6 +24,7 @@ pub(crate) enum Outcome {
 }
 
 /// One command of ours.
+#[derive(Serialize)]
 pub(crate) struct Under {
     pub(crate) way: Way,
     /// Time against that alone.
@@ -30,6 +34,7 @@ pub(crate) struct Under {
 }
 
 /// An answer that differs from that of the program alone.
+#[derive(Serialize)]
 pub(crate) struct Difference {
     pub(crate) what: String,
     /// Runs under the command that differed, of [`TRIES`].

@@ -54,25 +54,7 @@ fn with(library: &Path, others: Option<OsString>) -> OsString {
 mod tests {
     use super::*;
 
-    const ASKS: &str = "\
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(void)
-{
-    cpu_set_t set;
-    for (int i = 0; i < 3; i++) {
-        sched_getaffinity(0, sizeof set, &set);
-        printf(\"%d \", CPU_COUNT(&set));
-    }
-    memset(&set, 0, sizeof set);
-    syscall(SYS_sched_getaffinity, 0, sizeof set, &set);
-    printf(\"%d\", CPU_COUNT(&set));
-}
-";
+    const ASKS: &str = include_str!("asks.c");
 
     #[test]
     fn every_question_gets_the_number_and_the_system_call_the_truth() {

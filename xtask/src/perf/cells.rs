@@ -9,75 +9,15 @@ pub(super) struct Cell {
     pub(super) subject: String,
     pub(super) scenario: String,
     pub(super) lock: String,
-    /// The old version's name for the lock.
-    pub(super) old_lock: String,
     /// Whether the subject's list begins with this lock: a cell without a lock means that one.
     pub(super) first: bool,
 }
-
-/// What had another name before each lock had one name everywhere: subject, lock, and its former name. (Of the papers'
-/// locks, whose code stays, only those of refcount and spin.)
-const FORMER: &[(&str, &str, &str)] = &[
-    ("mutex", "mutex", "turnwise"),
-    ("mutex", "mutex-blind", "turnwise-blind"),
-    ("mutex", "reentrant", "turnwise-reentrant"),
-    ("mutex", "semaphore", "turnwise-semaphore"),
-    ("mutex", "fair-semaphore", "turnwise-fair-semaphore"),
-    ("rwlock", "rwsem", "turnwise"),
-    ("rwlock", "mutex", "turnwise-mutex"),
-    ("seqlock", "seqrwlock", "turnwise"),
-    ("seqlock", "seqrwlock-with", "turnwise-with"),
-    ("seqlock", "seqrwlock-blocking", "turnwise-blocking"),
-    ("refcount", "lockref", "turnwise"),
-    ("refcount", "d-count-under-lock", "d_count"),
-    ("refcount", "d-count-cmpxchg", "d_count-cmpxchg"),
-    ("refcount", "d-count-lockref", "lockref"),
-    ("spin", "kernel-ticket", "linux-ticket"),
-    ("spin", "ia64-spin-plain", "ia64"),
-    ("spin", "ia64-spin-code", "ia64-code"),
-    ("spin", "ia64-spin-prose", "ia64-prose"),
-    ("lineage", "mutex", "turnwise"),
-    ("lineage", "rwsem", "turnwise"),
-    ("lineage", "lockref", "turnwise"),
-    ("lineage", "seqrwlock-blocking", "turnwise-blocking"),
-];
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.subject, self.scenario)?;
         if self.first { Ok(()) } else { write!(f, ":{}", self.lock) }
     }
-}
-
-/// What runs by default: each of our locks, alone, with one other thread and in a crowd; and whether `--quick` has it.
-const DEFAULT: &[(&str, bool)] = &[
-    ("mutex:uncontended", true),
-    ("mutex:tight-2", true),
-    ("mutex:2x50/100", true),
-    ("mutex:2x50/500", false),
-    ("mutex:4x50/100", true),
-    ("mutex:8x50/100", true),
-    ("mutex:32x50/100", true),
-    ("mutex:long", false),
-    ("mutex:sleep", false),
-    ("mutex:uncontended:reentrant", false),
-    ("mutex:4x50/100:semaphore", false),
-    ("rwlock:uncontended-read", true),
-    ("rwlock:uncontended-write", false),
-    ("rwlock:2x95/5", true),
-    ("rwlock:8x95/5", false),
-    ("rwlock:8x0/100", true),
-    ("rwlock:1w7r", false),
-    ("seqlock:read", false),
-    ("seqlock:frequent-writes", false),
-    ("refcount:uncontended", false),
-    ("refcount:shared-2", false),
-    ("spin:2x50/100:queued", false),
-];
-
-/// Returns the cells that run by default, or with `--quick`.
-pub(super) fn default(quick: bool) -> Vec<&'static str> {
-    DEFAULT.iter().filter(|(_, short)| *short || !quick).map(|(cell, _)| *cell).collect()
 }
 
 /// The content of `turnwise-lab bench --list`.
@@ -137,7 +77,6 @@ impl Catalogue {
             subject: subject.name.clone(),
             scenario: name.clone(),
             lock: lock.to_owned(),
-            old_lock: lock.to_owned(),
             first: lock == subject.first_lock(),
         };
         let cells: Vec<Cell> = subject.scenarios.iter().filter(meant).map(cell).collect();
@@ -148,20 +87,11 @@ impl Catalogue {
         Ok(cells)
     }
 
-    /// Returns what this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
-    /// `turnwise`.
-    pub(super) fn former(&self, cell: &Cell) -> String {
-        let mutexes = self.subjects.iter().find(|subject| subject.name == "mutex");
-        let before = mutexes.is_some_and(|mutexes| mutexes.locks.iter().any(|lock| lock == "turnwise"));
-        let of_cell = |row: &&(&str, &str, &str)| before && row.0 == cell.subject && row.1 == cell.lock;
-        FORMER.iter().find(of_cell).map_or_else(|| cell.lock.clone(), |(_, _, then)| (*then).to_owned())
-    }
-
-    /// Returns whether there are such a subject, scenario and lock, by its former name.
+    /// Returns whether there are such a subject, scenario and lock.
     pub(super) fn has(&self, cell: &Cell) -> bool {
         self.subjects.iter().any(|subject| {
             subject.name == cell.subject
-                && subject.locks.contains(&cell.old_lock)
+                && subject.locks.contains(&cell.lock)
                 && subject.scenarios.iter().any(|(name, _)| *name == cell.scenario)
         })
     }
@@ -193,6 +123,7 @@ fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String 
 
 #[cfg(test)]
 mod tests {
+    use super::super::DEFAULTS;
     use super::*;
 
     const LIST: &str = "\
@@ -236,23 +167,8 @@ scenarios (name, group)
         assert!(said("mutex:2x50/10").contains("the nearest: 2x50/100,"), "{}", said("mutex:2x50/10"));
         assert!(said("mutex:uncontended:mutx").contains("the nearest: mutex"));
         let cell = catalogue.cells("mutex:2x50/100").unwrap().remove(0);
-        assert!(!catalogue.has(&Cell { old_lock: "ttas".into(), ..cell.clone() }));
-        assert!(catalogue.has(&Cell { old_lock: "std".into(), ..cell }));
-    }
-
-    #[test]
-    fn an_older_version_is_asked_by_its_own_names() {
-        let new = Catalogue::parse(LIST).unwrap();
-        let old = Catalogue::parse(&LIST.replacen("  mutex  ", "  turnwise  ", 1)).unwrap();
-        for (typed, then) in [("mutex:2x50/100", "turnwise"), ("mutex:2x50/100:std", "std"), ("spin:tight-2", "ttas")] {
-            let cell = new.cells(typed).unwrap().remove(0);
-            assert_eq!((new.former(&cell), old.former(&cell)), (cell.lock.clone(), then.to_owned()));
-            assert!(old.has(&Cell { old_lock: old.former(&cell), ..cell }), "{typed}");
-        }
-        let cell = new.cells("mutex:2x50/100").unwrap().remove(0);
-        let count = Cell { subject: "refcount".into(), lock: "lockref".into(), ..cell };
-        assert_eq!(old.former(&count), "turnwise");
-        assert_eq!(old.former(&Cell { lock: "d-count-lockref".into(), ..count }), "lockref");
+        assert!(!catalogue.has(&Cell { lock: "ttas".into(), ..cell.clone() }));
+        assert!(catalogue.has(&Cell { lock: "std".into(), ..cell }));
     }
 
     #[test]
@@ -267,18 +183,12 @@ scenarios (name, group)
     fn the_default_cells_are_written_as_cells_are() {
         let subjects = std::fs::read_to_string("../lab/bench/src/subject/subjects.toml").unwrap();
         let subjects: Vec<&str> = subjects.split("[[subject]]").collect();
-        for (cell, _) in DEFAULT {
+        for cell in DEFAULTS.cells.iter().chain(&DEFAULTS.ablated) {
             let parts: Vec<_> = cell.split(':').collect();
             assert!((2..=3).contains(&parts.len()), "{cell}");
             let head = format!("\nname = \"{}\"\n", parts[0]);
             let source = subjects.iter().find(|text| text.starts_with(&head)).unwrap();
             assert!(parts[1..].iter().all(|part| source.contains(&format!("\"{part}\""))), "{cell} is in no subject");
-        }
-        let sources = ["catalogue/src/locks.rs", "bench/src/subject/peers.rs"]
-            .map(|file| std::fs::read_to_string(format!("../lab/{file}")).unwrap());
-        for (_, lock, _) in FORMER {
-            let known = sources.iter().any(|text| text.contains(&format!("\"{lock}\"")));
-            assert!(known, "no lock is called {lock}");
         }
     }
 }

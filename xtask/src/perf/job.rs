@@ -2,7 +2,6 @@
 
 use super::believed::Believed;
 use super::cells::Cell;
-use super::measure::Versions;
 use super::version::Version;
 use crate::command::{json, last_lines};
 use crate::programs::prepare::Ready;
@@ -56,7 +55,7 @@ pub(crate) struct Job {
 }
 
 pub(super) enum What {
-    Bench { subject: String, locks: [String; 2], scenarios: Vec<String> },
+    Bench { subject: String, lock: String, scenarios: Vec<String> },
     Program { ready: Ready, figure: Regex },
 }
 
@@ -72,7 +71,7 @@ impl Job {
         let mut jobs: Vec<Job> = Vec::new();
         for cell in cells {
             let same = |job: &&mut Job| match &job.what {
-                What::Bench { subject, locks, .. } => *subject == cell.subject && locks[1] == cell.lock,
+                What::Bench { subject, lock, .. } => *subject == cell.subject && *lock == cell.lock,
                 What::Program { .. } => false,
             };
             match jobs.iter_mut().find(same) {
@@ -83,7 +82,7 @@ impl Job {
                 _ => jobs.push(Job {
                     what: What::Bench {
                         subject: cell.subject.clone(),
-                        locks: [cell.old_lock.clone(), cell.lock.clone()],
+                        lock: cell.lock.clone(),
                         scenarios: vec![cell.scenario.clone()],
                     },
                     cells: vec![cell.to_string()],
@@ -95,11 +94,10 @@ impl Job {
         jobs
     }
 
-    /// Runs it under the old version (0) or the new one (1); returns a value for each cell.
-    pub(super) fn run(&self, versions: &Versions, index: usize, how: &How) -> Result<Vec<f64>> {
-        let version = &versions[index];
+    /// Runs it under a version; returns a value for each cell.
+    pub(super) fn run(&self, version: &Version, how: &How) -> Result<Vec<f64>> {
         match &self.what {
-            What::Bench { subject, locks, scenarios } => bench(version, how, subject, &locks[index], scenarios),
+            What::Bench { subject, lock, scenarios } => bench(version, how, subject, lock, scenarios),
             What::Program { ready, figure } => program(version, how, ready, figure).map(|value| vec![value]),
         }
     }
@@ -181,8 +179,7 @@ mod tests {
 
     fn cell(text: &str) -> Cell {
         let [subject, scenario, lock] = text.split(':').collect::<Vec<_>>()[..] else { panic!("{text}") };
-        let (old_lock, first) = (lock.into(), lock == "turnwise");
-        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into(), old_lock, first }
+        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into(), first: lock == "turnwise" }
     }
 
     #[test]

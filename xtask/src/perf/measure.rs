@@ -5,8 +5,7 @@ use super::job::{How, Job, Unit};
 use super::report::Gap;
 use super::version::Version;
 use anyhow::{Context, Result};
-use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
+use turnwise_present::progress::{self, ProgressFinish};
 
 /// A pair of builds, the old one first.
 pub(crate) type Versions = [Version; 2];
@@ -49,7 +48,7 @@ pub(crate) fn measure<'a>(
         running.pairs_of(builds, how, false);
         running.pairs.clone_from(&none);
     }
-    let start = Instant::now();
+    let bar = progress::bar(rounds as usize, "round {pos} of {len}, {eta} left").with_finish(ProgressFinish::AndClear);
     for round in 0..rounds {
         for (index, running) in all.iter_mut().enumerate() {
             if is_due(round, running.job.rounds, rounds) {
@@ -57,9 +56,8 @@ pub(crate) fn measure<'a>(
             }
         }
         busy.check()?;
-        show(round + 1, rounds, start.elapsed());
+        bar.inc(1);
     }
-    show(0, rounds, Duration::ZERO);
     let failed = |running: &Running| Some(Gap { cell: running.job.cells.join(", "), why: running.failed.clone()? });
     let failed = all.iter().filter_map(failed).collect();
     let measured = all.into_iter().filter(|running| running.failed.is_none()).flat_map(Running::measured).collect();
@@ -102,26 +100,9 @@ fn pair(job: &Job, versions: &Versions, how: &How, new_first: bool) -> Result<[V
     let mut values = [Vec::new(), Vec::new()];
     for index in if new_first { [1, 0] } else { [0, 1] } {
         let which = || format!("the {} one, {}", ["old", "new"][index], versions[index].name);
-        values[index] = job.run(versions, index, how).with_context(which)?;
+        values[index] = job.run(&versions[index], how).with_context(which)?;
     }
     Ok(values)
-}
-
-/// Shows one line that is overwritten, at a terminal. Round 0 wipes it away.
-fn show(round: u32, rounds: u32, elapsed: Duration) {
-    let mut to = std::io::stderr();
-    if !to.is_terminal() {
-        return;
-    }
-    let line = match round {
-        0 => String::new(),
-        round => {
-            let left = elapsed / round * (rounds - round);
-            format!("round {round} of {rounds}, {} s left", left.as_secs())
-        }
-    };
-    // A terminal that went away is no reason to stop.
-    let _ = write!(to, "\r\x1b[K{line}").and_then(|()| to.flush());
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ pub(crate) mod version;
 
 use crate::command::{Run, skipped};
 use crate::programs;
-use anyhow::{Context, Result, bail};
+use crate::results::record::command_line;
+use anyhow::{Context, Result, bail, ensure};
 use believed::Believed;
 use busy::Busy;
 use cells::{Catalogue, Cell};
@@ -21,9 +22,13 @@ use job::{How, Job, Unit, What};
 use measure::Versions;
 use placement::Placement;
 use regex::Regex;
-use report::{Conditions, Gap, Place, Report};
+use report::Gap;
+use serde::Deserialize;
+use serde_json::json;
+use stats::Verdict;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Instant;
 use turnwise_present::json::publish;
 use turnwise_present::output_file::OutputFile;
@@ -99,8 +104,18 @@ Examples:
   cargo xtask perf --against main --quick --believed-cpus 64 --json result.json
   cargo xtask perf --against main --quick --builds 2";
 
-/// Programs that run by default: the lock-bound ones that take a second.
-const PROGRAMS: &[&str] = &["Kyoto cache, ordered", "Kyoto prototype hash", "Tokyo hash", "SQLite, one connection"];
+/// What runs if nothing is named: `defaults.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Defaults {
+    cells: Vec<String>,
+    quick: Vec<String>,
+    programs: Vec<String>,
+    pub(crate) ablated: Vec<String>,
+}
+
+pub(crate) static DEFAULTS: LazyLock<Defaults> =
+    LazyLock::new(|| toml::from_str(include_str!("defaults.toml")).expect("tests read it"));
 
 fn pairs() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(6..=i64::from(stats::MOST_PAIRS))
@@ -124,7 +139,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let plan = Plan::of(&cells, &programs, [args.rounds(), args.program_rounds], versions)?;
     let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
     args.has_enough_pairs(plan.cells() - programs, programs)?;
-    let machine = Place::here(version::compiler()?);
+    let machine = report::place(&version::compiler()?);
     let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
     let start = Instant::now();
     let outcome = {
@@ -133,32 +148,35 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     };
     let bound = args.bound / 100.0;
     let (cells, failed) = report::rows(outcome, bound);
-    let report = Report {
-        format: "turnwise-perf/1",
-        command: command_line(),
-        new: &versions[1],
-        old: &versions[0],
-        machine,
-        conditions: Conditions {
-            rounds: args.rounds(),
-            program_rounds: args.program_rounds,
-            sample_ms: args.sample_ms,
-            beside: args.beside,
-            believed_cpus: args.believed_cpus,
-            bound,
-            builds: builds.len(),
-            seconds: start.elapsed().as_secs(),
+    let is_worse = cells.iter().any(|row| row.verdict == Verdict::Worse);
+    let failures = failed.len();
+    let report = json!({
+        // When a field changes its meaning or is removed, the number is raised.
+        "format": "turnwise-perf/1",
+        "command": command_line(),
+        "new": versions[1],
+        "old": versions[0],
+        "machine": machine,
+        "conditions": {
+            "rounds": args.rounds(),
+            "program_rounds": args.program_rounds,
+            "sample_ms": args.sample_ms,
+            "beside": args.beside,
+            "believed_cpus": args.believed_cpus,
+            "bound": bound,
+            "builds": builds.len(),
+            "seconds": start.elapsed().as_secs(),
         },
-        error: stats::ERROR,
-        cells,
-        left_out: plan.left_out,
-        failed,
-    };
-    publish(&report, &report.text(), json)?;
-    match report.failed.len() {
-        0 => Ok(!report.is_worse()),
-        failed => bail!("{failed} of the measurements failed: see FAILED above"),
-    }
+        "samples": job::SAMPLES,
+        // How often any interval may miss, all of them together.
+        "error": stats::ERROR,
+        "cells": cells,
+        "left_out": plan.left_out,
+        "failed": failed,
+    });
+    publish(&report, &report::text(&report)?, json)?;
+    ensure!(failures == 0, "{failures} of the measurements failed: see FAILED above");
+    Ok(!is_worse)
 }
 
 impl Args {
@@ -180,17 +198,15 @@ impl Args {
 
     /// Returns cells and programs.
     fn chosen(&self) -> (Vec<&str>, Vec<&str>) {
-        let programs = if self.quick { &[][..] } else { PROGRAMS };
-        chosen([&self.bench, &self.programs], || [cells::default(self.quick), programs.to_vec()]).into()
+        let Defaults { cells, quick, programs, .. } = &*DEFAULTS;
+        chosen([&self.bench, &self.programs], if self.quick { [quick, &[]] } else { [cells, programs] }).into()
     }
 }
 
 /// Returns the cells and programs that are named, or else the default; if only one kind is named, none of the other.
-pub(crate) fn chosen<'a>(named: [&'a [String]; 2], default: impl FnOnce() -> [Vec<&'a str>; 2]) -> [Vec<&'a str>; 2] {
-    match named {
-        [[], []] => default(),
-        named => named.map(|names| names.iter().map(String::as_str).collect()),
-    }
+pub(crate) fn chosen<'a>(named: [&'a [String]; 2], default: [&'a [String]; 2]) -> [Vec<&'a str>; 2] {
+    let meant = if named.iter().all(|names| names.is_empty()) { default } else { named };
+    meant.map(|names| names.iter().map(String::as_str).collect())
 }
 
 /// Makes the requested pairs of builds; one at least.
@@ -248,12 +264,8 @@ fn in_both(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)>
     let (of_old, of_new) = (catalogue(old)?, catalogue(new)?);
     let mut all: Vec<Cell> = Vec::new();
     for typed in typed {
-        for cell in of_new.cells(typed)? {
-            let cell = Cell { old_lock: of_old.former(&cell), ..cell };
-            if !all.contains(&cell) {
-                all.push(cell);
-            }
-        }
+        let cells = of_new.cells(typed)?;
+        all.extend(cells.into_iter().filter(|cell| !all.contains(cell)).collect::<Vec<_>>());
     }
     let (both, new_only): (Vec<Cell>, Vec<Cell>) = all.into_iter().partition(|cell| of_old.has(cell));
     let gap = |cell: &Cell| Gap { cell: cell.to_string(), why: format!("{} does not have it", old.name) };
@@ -291,13 +303,6 @@ fn programs_of(here: &Path, names: &[&str], rounds: u32, jobs: &mut Vec<Job>, le
     Ok(())
 }
 
-/// Returns it as it could be typed again.
-pub(crate) fn command_line() -> String {
-    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
-    let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };
-    std::iter::once("cargo xtask".to_owned()).chain(std::env::args().skip(1).map(word)).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,8 +325,8 @@ mod tests {
             let (cells, programs) = args.chosen();
             (cells.len(), programs.len())
         };
-        assert_eq!(runs(&[]), (cells::default(false).len(), PROGRAMS.len()));
-        assert_eq!(runs(&["--quick"]), (cells::default(true).len(), 0));
+        assert_eq!(runs(&[]), (DEFAULTS.cells.len(), DEFAULTS.programs.len()));
+        assert_eq!(runs(&["--quick"]), (DEFAULTS.quick.len(), 0));
         assert_eq!(runs(&["--bench", "mutex", "spin:2x50/100"]), (2, 0));
         assert_eq!(runs(&["--bench", "mutex,spin"]), (2, 0));
         assert_eq!(runs(&["--programs", "Kyoto cache, ordered", "SQLite"]), (0, 2));
@@ -360,7 +365,7 @@ mod tests {
     #[test]
     fn the_default_programs_are_in_the_table_and_have_figures() {
         let all = programs::table::load(Path::new("programs")).unwrap();
-        for name in PROGRAMS {
+        for name in &DEFAULTS.programs {
             assert!(all.iter().any(|program| program.name == *name && program.metric.is_some()), "{name}");
         }
     }

@@ -31,16 +31,6 @@ pub(crate) enum Verdict {
     NoDifference,
 }
 
-impl Verdict {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Verdict::Better => "BETTER",
-            Verdict::Worse => "WORSE",
-            Verdict::NoDifference => "cannot tell",
-        }
-    }
-}
-
 impl Interval {
     /// Computes it from the ratios of pairs; misses with a probability of at most `error`. `None`: too few pairs.
     pub(crate) fn of(ratios: &[f64], error: f64) -> Option<Interval> {
@@ -68,12 +58,6 @@ impl Verdict {
         let agree = |a, b| if a == b { a } else { Verdict::NoDifference };
         verdicts.into_iter().reduce(agree).unwrap_or(Verdict::NoDifference)
     }
-}
-
-/// Returns the geometric mean; `None` of nothing.
-pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, number) = ratios.fold((0.0, 0), |(sum, number), ratio| (sum + ratio.ln(), number + 1));
-    (number > 0).then(|| (sum / f64::from(number)).exp())
 }
 
 /// Returns how often each interval may miss, so that all of `cells` hold together with `1 - ERROR` (Bonferroni).

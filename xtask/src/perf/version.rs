@@ -29,7 +29,7 @@ pub(crate) struct Version {
     /// The program `turnwise`, which carries its preload library.
     #[serde(skip)]
     pub(super) program: PathBuf,
-    /// The program that has the subcommand `bench`: `turnwise-lab`, in earlier commits `turnwise`.
+    /// The program `turnwise-lab`; of an existing program without one alongside, that itself.
     #[serde(skip)]
     pub(super) bench: PathBuf,
     /// Its run-time settings, if these and not the build are what differs.
@@ -110,8 +110,8 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     if !program.is_file() {
         let source = place.join("source");
         check_out(&name, &source)?;
-        if !source.join("crates/cli/Cargo.toml").is_file() {
-            bail!("{name} ({what}) has no crates/cli: it is from before `turnwise bench`; name a later commit");
+        if !source.join("lab/cli/Cargo.toml").is_file() {
+            bail!("{name} ({what}) has no lab/cli: it is from before `turnwise-lab`; name a later commit");
         }
         build(&source, &place.join("build"), &place.join("build.log"), placement)
             .with_context(|| format!("{name} ({what}) cannot be built"))?;
@@ -164,11 +164,8 @@ fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> R
     let target = std::path::absolute(target)?;
     eprintln!("building {}{} (minutes; log: {})", workspace.display(), placement.words(), log.display());
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-    let mut command = cargo(&format!("build --profile {} --locked --package turnwise-cli", profile(workspace)));
-    // The second is where it lay before the laboratory had a folder of its own.
-    if ["lab/cli/Cargo.toml", "crates/lab/Cargo.toml"].iter().any(|path| workspace.join(path).is_file()) {
-        command.args(["--package", LAB]);
-    }
+    let mut command =
+        cargo(&format!("build --profile {} --locked --package turnwise-cli --package {LAB}", profile(workspace)));
     placement.apply(&mut command, &folder()?)?;
     command.current_dir(workspace).arg("--target-dir").arg(target);
     if !outputs_to(&mut command, to)?.succeeds()? {
@@ -193,12 +190,8 @@ fn last_lines(text: &str) -> String {
 fn keep(built: &Path, place: &Path) -> Result<PathBuf> {
     // The one that is looked for last: where it is, the other one is.
     for name in [LAB, PROGRAM] {
-        let built = built.join(name);
-        if name == LAB && !built.is_file() {
-            continue;
-        }
         let new = place.join(name).with_extension("new");
-        copy(&built, &new)?;
+        copy(built.join(name), &new)?;
         std::fs::rename(&new, place.join(name)).context("cannot copy what was built")?;
     }
     place.join(PROGRAM).canonicalize().context("cannot find what was copied")

@@ -2,30 +2,26 @@
 //! kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
 mod circumstance;
-pub(crate) mod picture;
 pub(crate) mod prepare;
-pub(crate) mod readme;
-pub(crate) mod report;
+mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
 use crate::command::{install, named, skipped};
-use crate::results::record::{Record, Run};
-use crate::results::{self, README, RUNS};
+use crate::results::record::{Record, Run, command_line};
+use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
 use anyhow::{Context, Result, bail};
 use circumstance::Circumstances;
 use prepare::Ready;
 use report::{Entry, Report};
 use run::{Measured, Turnwise};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use table::Program;
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Watch;
-
-pub(crate) use picture::picture;
 
 /// Arguments of `cargo xtask programs`.
 #[derive(clap::Args)]
@@ -66,7 +62,7 @@ const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 const NAME: &str = "programs";
 
 /// The outcome of a program.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     Measured(Box<Measured>),
@@ -83,11 +79,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.picture {
         let newest = results::record::newest_of_each(Path::new(RUNS), "programs.json", None)?;
         let first = newest.first().context("bench/runs has no report of programs")?;
-        write(Path::new(results::PAGES).join("programs.svg"), picture(first)?)?;
+        write(Path::new(PAGES).join("programs.svg"), results::picture(Subject::named(NAME)?, first)?)?;
         return Ok(true);
     }
     if args.readme {
-        readme::write(Path::new(README), Path::new(RUNS))?;
+        results::readme::write()?;
         return Ok(true);
     }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
@@ -111,14 +107,14 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let outcome = one(&turnwise, &program, &here, args.runs, &circumstances);
         match &outcome {
             Outcome::Measured(measured) => eprintln!("    {}", report::line(measured)),
-            Outcome::Passed(results) => eprintln!("    passed: {}", report::shortened(results)),
+            Outcome::Passed(_) => eprintln!("    passed"),
             Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
             Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
         }
         entries.push(Entry::new(program, outcome));
     }
     let report = Report::new(&record, args, entries, circumstances.left_out);
-    let run = Run::over(report.command(), start, watch.as_ref());
+    let run = Run::over(command_line(), start, watch.as_ref());
     let is_fine = !report.programs.iter().any(|entry| matches!(entry.outcome, Outcome::Failed(_)));
     deliver(report, &record, run, args)?;
     Ok(is_fine)
@@ -143,21 +139,16 @@ fn place(args: &Args) -> ReportPath<'_> {
 }
 
 fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()> {
+    let subject = Subject::named(NAME)?;
+    let page = || subject.body(&serde_json::to_value(&report).context("the report has no JSON form")?);
     match place(args) {
-        ReportPath::File(file) => write(file, report.page())?,
-        ReportPath::Output => println!("{}", report.page()),
+        ReportPath::File(file) => write(file, page()?),
+        ReportPath::Output => page().map(|page| println!("{page}")),
         ReportPath::Record => {
             record.keep(NAME, report, run)?;
-            results::rewrite_named(&record.folder, NAME)?;
-            readme::write(Path::new(README), Path::new(RUNS))?;
+            results::rewrite(&record.folder, subject, Path::new(PAGES))
         }
     }
-    Ok(())
-}
-
-/// Returns the page of a report on record, without the part before all pages.
-pub(crate) fn page(file: &Path) -> Result<String> {
-    Ok(Report::read(file)?.page())
 }
 
 /// Returns the programs whose names contain any of these; all, if there are none.

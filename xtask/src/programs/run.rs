@@ -8,7 +8,7 @@ use crate::results::{built, each};
 use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 use rustix::thread::{CpuSet, sched_getaffinity};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,10 +29,9 @@ pub(super) struct Turnwise {
 pub(super) type Speed = [f64; 3];
 
 /// The result of a comparison.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 pub(crate) struct Measured {
     /// The figures of all runs, by policy or arm, in order.
-    #[serde(default)]
     pub(super) runs: BTreeMap<String, Vec<f64>>,
     /// Median of each policy.
     pub(super) medians: Vec<f64>,
@@ -45,10 +44,8 @@ pub(crate) struct Measured {
     /// Speed of the C library's locks under `turnwise profile` against the same without.
     pub(super) recorded: Option<Speed>,
     /// Speed against the C library's locks where both run alongside two busy processes.
-    #[serde(default)]
     pub(super) beside_busy: Option<Speed>,
     /// The same where either may use one CPU.
-    #[serde(default)]
     pub(super) quota: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,

@@ -21,30 +21,28 @@ pub(crate) fn text(value: &Value) -> &str {
 
 /// Returns a report as text.
 pub(super) fn file(mut report: Value) -> String {
-    shorten(&mut report, &|_, _| ());
+    shorten(&mut report, false);
     let whole = lines(&report, 0) + "\n";
     if whole.len() <= MOST_BYTES {
         return whole;
     }
-    shorten(&mut report, &|key, value| {
-        if ROUNDS.contains(&key) {
-            *value = Value::Array(Vec::new());
-        }
-    });
+    shorten(&mut report, true);
     lines(&report, 0) + "\n"
 }
 
-/// Rounds figures, leaves out unknown values, and applies `change` to each field.
-fn shorten(value: &mut Value, change: &dyn Fn(&str, &mut Value)) {
+/// Rounds figures, and leaves out unknown values; `summary`: and samples of single rounds.
+fn shorten(value: &mut Value, summary: bool) {
     match value {
         Value::Object(fields) => {
             fields.retain(|_, value| !value.is_null());
             for (key, value) in fields {
-                change(key, value);
-                shorten(value, change);
+                if summary && ROUNDS.contains(&key.as_str()) {
+                    *value = Value::Array(Vec::new());
+                }
+                shorten(value, summary);
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| shorten(value, change)),
+        Value::Array(values) => values.iter_mut().for_each(|value| shorten(value, summary)),
         Value::Number(number) if number.is_f64() => {
             let rounded = number.as_f64().and_then(|figure| format!("{figure:.5e}").parse::<f64>().ok());
             *value = rounded.map_or(Value::Null, Value::from);

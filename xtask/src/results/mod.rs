@@ -3,26 +3,23 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `subject.rs` | what can be measured, and by which command |
+//! | `subject.rs`, `subjects.toml` | what can be measured, and by which command; its page and picture |
 //! | `record.rs`, `json.rs` | a folder in `bench/runs`; the form of its files |
-//! | `page.rs`, `screen.rs` | the page around a report; one screen of its figures |
-//! | `score.rs` | the README's line about the reproduction |
-//! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: their common parts; of benchmarks; of the reproduction |
+//! | `template.rs`, `templates` | pages and pictures as templates, and what these can call |
+//! | `readme.rs` | the README's lines on programs and on the reproduction |
 
 mod json;
-mod locks;
-mod page;
+pub(crate) mod readme;
 pub(crate) mod record;
-mod rows;
-pub(crate) mod score;
-mod screen;
 mod subject;
-pub(crate) mod svg;
+pub(crate) mod template;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use json::{each, text};
+pub(crate) use subject::Subject;
 
 use crate::command::{Run as _, json as read_json};
-use crate::programs;
 use crate::root::{cargo, target, write as put};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
@@ -31,7 +28,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use subject::{SUBJECTS, Source, Subject};
+use subject::SUBJECTS;
 use turnwise_present::others::Watch;
 
 /// Where reports are kept, and where pages lie.
@@ -50,7 +47,7 @@ const TRIES: &str = "target/results";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// What to measure [default: all but `programs`]; with --from what to write again [default: all that is there]
-    #[arg(value_name = "SUBJECT", value_parser = PossibleValuesParser::new(SUBJECTS.iter().map(|s| s.name)))]
+    #[arg(value_name = "SUBJECT", value_parser = PossibleValuesParser::new(SUBJECTS.iter().map(|s| s.name.as_str())))]
     subjects: Vec<String>,
     /// Try it: short runs, and all that is written lies below target/results
     #[arg(long)]
@@ -72,12 +69,12 @@ Examples:
 /// Measures or writes again.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let pages = |default: &str| args.to.clone().unwrap_or_else(|| PathBuf::from(default));
-    let named = |subject: &&Subject| args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name);
+    let named = |subject: &&Subject| args.subjects.is_empty() || args.subjects.contains(&subject.name);
     let named: Vec<&Subject> = SUBJECTS.iter().filter(named).collect();
     if let Some(from) = &args.from {
-        let there: Vec<&Subject> = named.into_iter().filter(|subject| subject.report(from).is_file()).collect();
+        let there: Vec<&Subject> = named.into_iter().filter(|subject| subject.file(from).is_file()).collect();
         ensure!(!there.is_empty(), "{} has no report of these subjects", from.display());
-        rewrite(from, &there, &pages(PAGES))?;
+        there.into_iter().try_for_each(|subject| rewrite(from, subject, &pages(PAGES)))?;
         return Ok(true);
     }
     let (runs, pages) = match args.quick {
@@ -87,21 +84,21 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let lab = built("turnwise-lab", "turnwise-lab")?;
     let record = Record::now(&runs)?;
     for subject in named {
-        match subject.arguments() {
-            Some(arguments) => measure(&lab, &record, subject, arguments, args.quick)?,
-            None if args.subjects.is_empty() => continue,
-            None => bail!("`cargo xtask programs` measures programs"),
+        match subject.command.is_empty() {
+            false => measure(&lab, &record, subject, args.quick)?,
+            true if args.subjects.is_empty() => continue,
+            true => bail!("`cargo xtask programs` measures programs"),
         }
-        rewrite(&record.folder, &[subject], &pages)?;
+        rewrite(&record.folder, subject, &pages)?;
     }
     Ok(true)
 }
 
 /// Runs the laboratory and keeps its report.
-fn measure(lab: &Path, record: &Record, subject: &Subject, mut arguments: Vec<&str>, quick: bool) -> Result<()> {
+fn measure(lab: &Path, record: &Record, subject: &Subject, quick: bool) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let json = folder.path().join("report.json");
-    arguments.extend(quick.then_some("--quick"));
+    let arguments: Vec<&str> = subject.command.iter().map(String::as_str).chain(quick.then_some("--quick")).collect();
     let command = format!("turnwise-lab {}", arguments.join(" "));
     eprintln!("==> {}: {command}", subject.name);
     let (watch, start) = (Watch::begin(), Instant::now());
@@ -111,73 +108,29 @@ fn measure(lab: &Path, record: &Record, subject: &Subject, mut arguments: Vec<&s
     let mut report: Value = read_json(&json, "turnwise-lab")?;
     // Without the paths of this machine.
     report["command"] = command.clone().into();
-    record.keep(subject.name, report, Run::over(command, start, watch.as_ref()))
+    record.keep(&subject.name, report, Run::over(command, start, watch.as_ref()))
 }
 
-/// Writes the page and the picture of one report in a folder.
-pub(crate) fn rewrite_named(from: &Path, name: &str) -> Result<()> {
-    let subject = SUBJECTS.iter().find(|subject| subject.name == name).context("unknown subject")?;
-    rewrite(from, &[subject], Path::new(PAGES))
-}
-
-fn rewrite(from: &Path, subjects: &[&Subject], pages: &Path) -> Result<()> {
-    for subject in subjects {
-        let file = subject.report(from);
-        let (body, picture) = match subject.source {
-            Source::Programs => (programs::page(&file)?, programs::picture(from)?),
-            Source::Bench(lock, _) => {
-                let report = read_json(&file, "turnwise-lab bench")?;
-                (screen::bench(&report, lock)?, locks::picture(subject, &report)?)
-            }
-            Source::Reproduce => {
-                let report = read_json(&file, "turnwise-lab reproduce")?;
-                if pages == Path::new(PAGES) {
-                    score::tell(&report, Path::new(README))?;
-                }
-                (screen::reproduction(&report)?, rows::picture(subject.shows(), &report)?)
-            }
-        };
-        put(pages.join(format!("{}.svg", subject.name)), picture)?;
-        put(pages.join(format!("{}.md", subject.name)), page::page(subject, &body, from, pages)?)?;
-        eprintln!("    wrote {}/{}.md and its picture, from {}", pages.display(), subject.name, from.display());
+/// Writes the page and the picture of one report in a folder; the README's lines, too, if that is where they come from.
+pub(crate) fn rewrite(from: &Path, subject: &Subject, pages: &Path) -> Result<()> {
+    put(pages.join(format!("{}.svg", subject.name)), picture(subject, from)?)?;
+    put(pages.join(format!("{}.md", subject.name)), subject.page(from, pages)?)?;
+    if pages == Path::new(PAGES) && ["reproduction", "programs"].contains(&subject.name.as_str()) {
+        readme::write()?;
     }
+    eprintln!("    wrote {}/{}.md and its picture, from {}", pages.display(), subject.name, from.display());
     Ok(())
+}
+
+/// Draws the report in a folder; of programs, next to it the newest of another machine.
+pub(crate) fn picture(subject: &Subject, from: &Path) -> Result<String> {
+    let runs = from.parent().context("a folder of reports has no parent")?;
+    let is_one = !subject.command.is_empty();
+    subject.picture(&if is_one { vec![subject.read(from)?] } else { record::programs(runs, Some(from))? })
 }
 
 /// Builds a program of this workspace as it is measured.
 pub(crate) fn built(package: &str, program: &str) -> Result<PathBuf> {
     ensure!(cargo(&format!("build --profile dist --package {package}")).succeeds()?, "{package} cannot be built");
     target().join("dist").join(program).canonicalize().context("cannot find what was built")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A folder of reports with pages and pictures next to it, made by
-    /// `cargo xtask results --from xtask/tests/results/2026-11-24-amd-epyc-2-0123456789ab --to xtask/tests/results`.
-    const FIXTURE: &str = "tests/results";
-    const RECORD: &str = "2026-11-24-amd-epyc-2-0123456789ab";
-
-    #[test]
-    fn pages_and_pictures_are_made_again_byte_for_byte() {
-        let copy = tempfile::tempdir().unwrap();
-        let (fixture, runs) = (Path::new(FIXTURE), copy.path().join(RECORD));
-        std::fs::create_dir(&runs).unwrap();
-        for file in fixture.join(RECORD).read_dir().unwrap() {
-            let file = file.unwrap();
-            std::fs::copy(file.path(), runs.join(file.file_name())).unwrap();
-        }
-        for name in ["mutex", "reproduction", "programs"] {
-            let subject = SUBJECTS.iter().find(|subject| subject.name == name).unwrap();
-            rewrite(&runs, &[subject], copy.path()).unwrap();
-            // The page of the reproduction links pages of docs, which lie elsewhere from here.
-            let kinds = if name == "reproduction" { &["svg"][..] } else { &["svg", "md"] };
-            for kind in kinds {
-                let file = format!("{name}.{kind}");
-                let text = |folder: &Path| std::fs::read_to_string(folder.join(&file)).unwrap();
-                assert!(text(copy.path()) == text(fixture), "{file} is now:\n{}", text(copy.path()));
-            }
-        }
-    }
 }

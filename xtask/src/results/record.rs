@@ -1,12 +1,14 @@
 //! A folder of raw reports, `bench/runs/DATE-MACHINE-COMMIT`: measurements of a day, on a machine, of a commit.
 
 use super::json::file;
+use super::subject::Subject;
 use crate::command::{Run as _, cmd, entries, json};
 use crate::root::write;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::others::{Others, Watch};
@@ -108,9 +110,37 @@ pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> R
     Ok(newest)
 }
 
+/// Returns the newest reports on programs, of as many machines as a picture has colours: that in `first` first.
+pub(crate) fn programs(runs: &Path, first: Option<&Path>) -> Result<Vec<Value>> {
+    const MACHINES: usize = 2;
+    let subject = Subject::named("programs")?;
+    newest_of_each(runs, "programs.json", first)?.iter().take(MACHINES).map(|folder| subject.read(folder)).collect()
+}
+
+/// Returns the path from one folder to another.
+pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
+    let same = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(same).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(same)).collect()
+}
+
+/// Returns the command line, as it could be typed again.
+pub(crate) fn command_line() -> String {
+    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
+    let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };
+    std::iter::once("cargo xtask".to_owned()).chain(std::env::args().skip(1).map(word)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_lead_from_the_page_to_the_report() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to)).display().to_string();
+        assert_eq!(way("docs/results", "bench/runs/x"), "../../bench/runs/x");
+        assert_eq!(way("/tmp/a", "/tmp/a/x"), "x");
+    }
 
     fn machine(cpu: &str) -> Machine {
         Machine { cpu: Some(cpu.to_owned()), cpus: 2, ..Machine::here() }

@@ -1,80 +1,128 @@
-//! The subjects of measurement: a page in `docs/results` each.
+//! The subjects of measurement, a page in `docs/results` each: `subjects.toml`; and what their pages are made of.
 
+use super::record::relative;
+use super::template::render;
+use crate::command::json;
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// A page.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Subject {
     /// The name of its files.
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) source: Source,
-}
-
-/// Where its report comes from.
-pub(crate) enum Source {
-    /// `turnwise-lab bench` with these arguments; its page has the lock of this name in full, or the speeds of all.
-    Bench(Option<&'static str>, &'static [&'static str]),
-    /// `turnwise-lab reproduce`.
-    Reproduce,
-    /// `cargo xtask programs`.
-    Programs,
-}
-
-impl Subject {
-    /// Returns its file in a folder of reports.
-    pub(crate) fn report(&self, folder: &Path) -> PathBuf {
-        folder.join(self.name).with_extension("json")
-    }
-
-    /// Returns the arguments of `turnwise-lab`, if that measures it.
-    pub(crate) fn arguments(&self) -> Option<Vec<&'static str>> {
-        match self.source {
-            Source::Bench(_, arguments) => Some([&["bench"], arguments].concat()),
-            Source::Reproduce => Some(vec!["reproduce"]),
-            Source::Programs => None,
-        }
-    }
-
-    /// Returns a description of its picture, for readers who do not see it.
-    pub(crate) fn shows(&self) -> &'static str {
-        match self.source {
-            Source::Bench(..) => "Speed of each lock against the reference, scenario by scenario",
-            Source::Reproduce => "Our figures over the published ones, table by table",
-            Source::Programs => "Speed of each program on Turnwise's locks against the C library's",
-        }
-    }
-}
-
-const fn bench(
-    name: &'static str,
-    title: &'static str,
-    lock: Option<&'static str>,
-    arguments: &'static [&'static str],
-) -> Subject {
-    Subject { name, title, source: Source::Bench(lock, arguments) }
+    pub(crate) name: String,
+    title: String,
+    #[serde(default)]
+    lock: Option<String>,
+    /// Arguments of `turnwise-lab`; empty: `cargo xtask programs` measures it.
+    #[serde(skip_serializing)]
+    pub(crate) command: Vec<String>,
 }
 
 /// All pages, in the order in which they are measured.
-pub(crate) static SUBJECTS: &[Subject] = &[
-    bench("mutex", "Mutexes", Some("mutex"), &["mutex", "--lock", "all", "--samples", "7"]),
-    bench("rwlock", "Readers-writer locks", Some("rwsem"), &["rwlock"]),
-    bench("seqlock", "Sequence locks", Some("seqrwlock"), &["seqlock"]),
-    bench("refcount", "A count and a lock in one word", Some("lockref"), &["refcount"]),
-    bench("spin", "Spin locks", None, &["spin"]),
-    bench("vfs", "Look-ups in a file system", Some("turnwise"), &["vfs"]),
-    bench("lineage", "Published locks before and after their change", None, &["lineage"]),
-    bench(
-        "uncontended",
-        "Lock and unlock alone",
-        Some("mutex"),
-        &["mutex", "--scenario", "uncontended", "--against", "std", "--samples", "15"],
-    ),
-    bench(
-        "on-cpu",
-        "Asking whether the owner runs",
-        Some("mutex"),
-        &["mutex", "--scenario", "on-cpu", "--samples", "5"],
-    ),
-    Subject { name: "reproduction", title: "The papers, reproduced", source: Source::Reproduce },
-    Subject { name: "programs", title: "Unmodified programs", source: Source::Programs },
-];
+pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        subject: Vec<Subject>,
+    }
+    toml::from_str::<Table>(include_str!("subjects.toml")).expect("each test reads it").subject
+});
+
+/// What a template of a page or a picture knows: all of the report besides.
+#[derive(Serialize)]
+struct Values<'a> {
+    #[serde(flatten)]
+    subject: &'a Subject,
+    /// `bench`, `reproduce` or `programs`.
+    kind: &'a str,
+    #[serde(flatten)]
+    report: &'a Value,
+    /// In a picture: this report, and of programs the newest ones of other machines.
+    reports: &'a [Value],
+    /// In a page: the folder of the report, as seen from there, and its name.
+    folder: [&'a str; 2],
+}
+
+impl Subject {
+    /// Returns the one of this name.
+    pub(crate) fn named(name: &str) -> Result<&'static Subject> {
+        SUBJECTS.iter().find(|subject| subject.name == name).with_context(|| format!("no subject is called `{name}`"))
+    }
+
+    /// Returns its file in a folder of reports.
+    pub(crate) fn file(&self, folder: &Path) -> PathBuf {
+        folder.join(&self.name).with_extension("json")
+    }
+
+    /// Reads its report in a folder.
+    pub(crate) fn read(&self, folder: &Path) -> Result<Value> {
+        let (file, by) =
+            (self.file(folder), if self.command.is_empty() { "cargo xtask programs" } else { "turnwise-lab" });
+        let report: Value = json(&file, &format!("`{by}`"))?;
+        ensure!(report["format"].is_string(), "{} is not a report of `{by}`", file.display());
+        Ok(report)
+    }
+
+    fn kind(&self) -> &str {
+        self.command.first().map_or("programs", String::as_str)
+    }
+
+    /// Returns the templates of its page and of its picture.
+    fn templates(&self) -> [&'static str; 2] {
+        match self.kind() {
+            "bench" => [include_str!("templates/bench.md.jinja"), include_str!("templates/bench.svg.jinja")],
+            "reproduce" => {
+                [include_str!("templates/reproduce.md.jinja"), include_str!("templates/reproduce.svg.jinja")]
+            }
+            _ => [include_str!("templates/programs.md.jinja"), include_str!("templates/programs.svg.jinja")],
+        }
+    }
+
+    /// Renders a report.
+    pub(crate) fn body(&self, report: &Value) -> Result<String> {
+        let values = Values { subject: self, kind: self.kind(), report, reports: &[], folder: [""; 2] };
+        render(&self.name, self.templates()[0], values)
+    }
+
+    /// Renders the page of the report in the folder `from`, for the folder `pages`.
+    pub(super) fn page(&self, from: &Path, pages: &Path) -> Result<String> {
+        let (report, seen) = (self.read(from)?, relative(pages, from));
+        let name = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
+        let folder = [seen.to_str().context("a folder's name is not text")?, name];
+        let template = [include_str!("templates/page.md.jinja"), self.templates()[0]].concat();
+        render(
+            &self.name,
+            &template,
+            Values { subject: self, kind: self.kind(), report: &report, reports: &[], folder },
+        )
+    }
+
+    /// Draws the reports, of which that of programs has several.
+    pub(super) fn picture(&self, reports: &[Value]) -> Result<String> {
+        let report = reports.first().unwrap_or(&Value::Null);
+        let values = Values { subject: self, kind: self.kind(), report, reports, folder: [""; 2] };
+        render(&self.name, self.templates()[1], values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_one_title_and_its_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path().join("x");
+        std::fs::create_dir(&from).unwrap();
+        let report = r#"{"format": "f", "seed": 1, "commit": "c", "score": {}, "documents": []}"#;
+        std::fs::write(from.join("reproduction.json"), report).unwrap();
+        let page = Subject::named("reproduction").unwrap().page(&from, &folder.path().join("p")).unwrap();
+        assert_eq!(page.lines().filter(|line| line.starts_with("# ")).count(), 1, "{page}");
+        assert!(page.starts_with("# The papers, reproduced\n\nAll figures are in [reproduction.json](../x/"), "{page}");
+        assert!(page.contains("](reproduction.svg)\n\nSimulated, seed 1, commit c."), "{page}");
+    }
+}

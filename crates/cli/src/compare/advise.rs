@@ -2,18 +2,18 @@
 //! kept.
 
 use super::report::Report;
-use super::stats::Ratio;
+use super::runs::Row;
 use super::verdict::{Finding as Outcome, Verdict};
 use crate::compare::PROFILED;
 use crate::policy_file::PolicyFile;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use turnwise_preload_abi::Policy;
-use turnwise_profile::advice::{Advice, Experiment, Scope};
+use turnwise_profile::advice::{Advice, Experiment, Finding, Scope};
 use turnwise_profile::model::{LockId, Profile};
 use turnwise_profile::policy_rules;
 
@@ -79,80 +79,35 @@ fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<St
     Some(text)
 }
 
-/// A profile's advice, and its outcome, for `--json`.
-#[derive(Serialize)]
-pub(crate) struct Advised {
-    /// How much contention there is, in one sentence.
-    verdict: String,
-    findings: Vec<AdvisedFinding>,
-    /// The number of findings left out.
-    left_out: usize,
-}
-
-#[derive(Serialize)]
-struct AdvisedFinding {
-    /// The number from 1, as in the text.
-    number: usize,
-    rule: &'static str,
-    title: String,
-    evidence: Vec<String>,
-    locks: Vec<String>,
-    change: Option<String>,
-    experiment: Option<Tried>,
-}
-
-/// An experiment and its result.
-#[derive(Serialize)]
-struct Tried {
-    policy: &'static str,
-    /// `program`: all of its locks; `locks`: those of the finding.
-    scope: &'static str,
-    /// Its name among the policies; null: it was not tried.
-    name: Option<String>,
-    policy_file: Option<String>,
-    metric: Option<String>,
-    finding: Option<Outcome>,
-    to_baseline: Option<Ratio>,
-    /// Whether it was proved better.
-    kept: bool,
-}
-
-/// Returns the outcomes of all findings.
-pub(crate) fn results(advice: &Advice, trials: &[Trial], report: &Report, profile: &Profile) -> Advised {
-    let findings = (1..).zip(&advice.findings).map(|(number, finding)| AdvisedFinding {
-        number,
-        rule: finding.rule,
-        title: finding.title.clone(),
-        evidence: finding.evidence.clone(),
-        locks: finding.locks.iter().map(|lock| profile.locks[*lock as usize].name.clone()).collect(),
-        change: finding.change.clone(),
-        experiment: finding.experiment.as_ref().map(|experiment| {
-            let trial = trials.iter().find(|trial| trial.finding == number);
-            result(experiment, trial, report)
-        }),
-    });
-    Advised { verdict: advice.verdict.clone(), findings: findings.collect(), left_out: advice.left_out }
-}
-
-fn result(experiment: &Experiment, trial: Option<&Trial>, report: &Report) -> Tried {
-    let verdict = trial.and_then(|trial| trial.verdict(report));
-    let of = |verdict: &Verdict| {
-        let mut rows = report.summaries.iter();
-        rows.find(|row| row.policy == verdict.policy && row.metric == verdict.metric)?.to_baseline
+/// Returns a profile's advice with the outcomes of all findings, for `--json`; `docs/compare.md` describes its fields.
+pub(crate) fn results(advice: &Advice, trials: &[Trial], report: &Report, profile: &Profile) -> Value {
+    let finding = |(number, finding): (usize, &Finding)| {
+        let locks: Vec<&str> = finding.locks.iter().map(|lock| profile.locks[*lock as usize].name.as_str()).collect();
+        let trial = trials.iter().find(|trial| trial.finding == number);
+        let experiment = finding.experiment.as_ref().map(|experiment| result(experiment, trial, report));
+        let Finding { rule, title, evidence, change, .. } = finding;
+        json!({ "number": number, "rule": rule, "title": title, "evidence": evidence, "locks": locks,
+            "change": change, "experiment": experiment })
     };
-    Tried {
-        policy: experiment.policy.name(),
-        scope: match experiment.scope {
-            Scope::Program => "program",
-            Scope::Locks(_) => "locks",
-        },
-        name: trial.map(|trial| trial.name.clone()),
-        policy_file: trial.and_then(|trial| trial.file.clone()),
-        metric: verdict.map(|verdict| verdict.metric.clone()),
-        finding: verdict.map(|verdict| verdict.finding),
-        to_baseline: verdict.and_then(of),
-        kept: verdict.is_some_and(|verdict| verdict.finding == Outcome::Better),
-    }
+    let findings: Vec<Value> = (1..).zip(&advice.findings).map(finding).collect();
+    json!({ "verdict": advice.verdict, "findings": findings, "left_out": advice.left_out })
+}
+
+/// Returns an experiment and its result; without a name, it was not tried.
+fn result(experiment: &Experiment, trial: Option<&Trial>, report: &Report) -> Value {
+    let verdict = trial.and_then(|trial| trial.verdict(report));
+    let is_row = |row: &&Row, verdict: &Verdict| row.policy == verdict.policy && row.metric == verdict.metric;
+    let row = verdict.and_then(|verdict| report.summaries.iter().find(|row| is_row(row, verdict)));
+    json!({
+        "policy": experiment.policy.name(),
+        "scope": if experiment.scope == Scope::Program { "program" } else { "locks" },
+        "name": trial.map(|trial| &trial.name),
+        "policy_file": trial.and_then(|trial| trial.file.as_ref()),
+        "metric": verdict.map(|verdict| &verdict.metric),
+        "finding": verdict.map(|verdict| verdict.finding),
+        "to_baseline": row.and_then(|row| row.to_baseline),
+        "kept": trial.is_some_and(|trial| trial.is_proved(report)),
+    })
 }
 
 impl Trial {

@@ -15,7 +15,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
-pub(crate) use pairs::{Pairs, PairsReport};
+pub(crate) use pairs::{Pairs, PairsReport, Round};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -28,8 +28,9 @@ use crate::target::{SAMPLE_METRIC, Target};
 use crate::variant::Variant;
 use anyhow::{Context, Result, bail};
 use report::Report;
+use serde_json::json;
 use session::Session;
-use settings::{ArmInfo, Settings};
+use settings::Settings;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -135,10 +136,14 @@ fn give_back_memory() {
 }
 
 fn settings(args: &Args, variants: &[Variant]) -> Settings {
+    let arm = |variant: &Variant| {
+        let lock = variant.lock().map(Policy::name);
+        json!({ "name": variant.name, "lock": lock, "prefix": variant.prefix() })
+    };
     let looks = args.runs.map_or_else(|| looks::looks(args.max_runs), |runs| vec![runs]);
     Settings {
         policies: variants.iter().map(|variant| variant.name.clone()).collect(),
-        arms: variants.iter().map(ArmInfo::new).collect(),
+        arms: variants.iter().map(arm).collect(),
         runs: looks.last().copied().unwrap_or_default(),
         confidence: looks::confidence(looks.len()),
         looks,

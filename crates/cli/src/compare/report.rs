@@ -1,7 +1,6 @@
 //! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it unchanged; its fields
 //! are described in `docs/compare.md`.
 
-use super::advise::Advised;
 use super::notes::notes;
 use super::runs::{Row, Run, complete_rounds, summarise};
 use super::settings::Settings;
@@ -9,6 +8,7 @@ use super::verdict::{Verdict, judge};
 use crate::metric::{Better, Combine, Metric, Unit};
 use crate::target::Target;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
@@ -23,7 +23,8 @@ pub(crate) struct Report {
     pub(crate) turnwise_version: &'static str,
     /// Seconds since 1970.
     pub(crate) started_unix_s: u64,
-    pub(crate) command: CommandInfo,
+    /// The words, the file, and the command as one could enter it into a shell.
+    pub(crate) command: Value,
     pub(crate) machine: Machine,
     /// The CPU use of others during the runs; `null`: the system does not report it.
     pub(crate) others: Option<Others>,
@@ -37,84 +38,51 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
     /// With `--advise`: a profile's advice, and its outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) advice: Option<Advised>,
-}
-
-/// The time and place of the runs.
-pub(crate) struct Circumstances {
-    pub(crate) started: SystemTime,
-    pub(crate) machine: Machine,
-    pub(crate) others: Option<Others>,
-    pub(crate) interrupted: bool,
-    /// Whether its time ran out before there was a verdict.
-    pub(crate) out_of_time: bool,
+    pub(crate) advice: Option<Value>,
 }
 
 impl Report {
-    /// Evaluates the runs.
-    pub(crate) fn new(
-        circumstances: Circumstances,
-        settings: &Settings,
-        target: &Target,
-        metrics: &[Metric],
-        runs: Vec<Run>,
-    ) -> Report {
-        let rounds = complete_rounds(&runs, settings.policies.len()).len();
-        let summaries = summarise(metrics, settings, &runs);
-        let mut notes = notes(metrics, circumstances.others, &settings.policies, &runs);
-        if circumstances.interrupted {
-            let most = if settings.max_time_s.is_some() { "at most " } else { "" };
-            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {most}{} count", settings.runs));
-        }
-        if circumstances.out_of_time {
-            let most = settings.runs;
-            notes.insert(0, format!("--max-time ended the comparison after {rounds} rounds of at most {most}"));
-        }
-        let verdicts = judge(&metrics[0], settings, &summaries);
-        let Circumstances { started, machine, others, interrupted, .. } = circumstances;
+    /// Returns a report without runs, here and now: also of a profile's advice without a runnable experiment.
+    pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
         Report {
             schema: SCHEMA,
             turnwise_version: env!("CARGO_PKG_VERSION"),
-            started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-            command: CommandInfo::new(target),
-            machine,
-            others,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            command: json!({
+                "arguments": target.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>(),
+                "shown": target.shown(),
+                "path": target.path.to_string_lossy(),
+                "is_sample": target.is_sample,
+            }),
+            machine: Machine::here(),
+            others: None,
             settings: settings.clone(),
             metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
-            runs,
-            summaries,
-            verdicts,
-            notes,
-            interrupted,
+            runs: Vec::new(),
+            summaries: Vec::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
+            interrupted: false,
             advice: None,
         }
     }
 
-    /// Returns a report without runs: a profile's advice has no runnable experiment.
-    pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        let (started, machine) = (SystemTime::now(), Machine::here());
-        let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
-        Report::new(circumstances, settings, target, metrics, Vec::new())
-    }
-}
-
-#[derive(Serialize)]
-pub(crate) struct CommandInfo {
-    pub(crate) arguments: Vec<String>,
-    /// The command as one could enter it into a shell.
-    pub(crate) shown: String,
-    pub(crate) path: String,
-    pub(crate) is_sample: bool,
-}
-
-impl CommandInfo {
-    fn new(target: &Target) -> CommandInfo {
-        CommandInfo {
-            arguments: target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            shown: target.shown(),
-            path: target.path.to_string_lossy().into_owned(),
-            is_sample: target.is_sample,
+    /// Evaluates the runs. `out_of_time`: the time ran out before there was a verdict.
+    pub(crate) fn with(self, metrics: &[Metric], runs: Vec<Run>, out_of_time: bool) -> Report {
+        let settings = &self.settings;
+        let rounds = complete_rounds(&runs, settings.policies.len()).len();
+        let mut notes = notes(metrics, self.others, &settings.policies, &runs);
+        if self.interrupted {
+            let most = if settings.max_time_s.is_some() { "at most " } else { "" };
+            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {most}{} count", settings.runs));
         }
+        if out_of_time {
+            let most = settings.runs;
+            notes.insert(0, format!("--max-time ended the comparison after {rounds} rounds of at most {most}"));
+        }
+        let summaries = summarise(metrics, settings, &runs);
+        let verdicts = judge(&metrics[0], settings, &summaries);
+        Report { runs, summaries, verdicts, notes, ..self }
     }
 }
 

@@ -56,22 +56,32 @@ pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
 pub(crate) fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
     let rounds = complete_rounds(runs, settings.policies.len());
     let mut rng = Rng::with_seed(settings.seed);
-    let mut rows = Vec::new();
-    for metric in metrics {
-        let values = |policy: &str| -> Vec<f64> {
-            let of = |round: &u32| runs.iter().find(|run| !run.warmup && run.round == *round && run.policy == policy);
+    let of_metric = |metric: &Metric| {
+        let values = |policy: &String| -> Vec<f64> {
+            let of = |round: &u32| runs.iter().find(|run| !run.warmup && run.round == *round && run.policy == *policy);
             rounds.iter().filter_map(of).filter_map(|run| value(metric, run)).collect()
         };
-        let baseline = values(&settings.policies[0]);
-        for (index, policy) in settings.policies.iter().enumerate() {
-            let ours = values(policy);
-            let Some(summary) = Summary::of(&ours) else { continue };
-            let pairs: Vec<_> = ours.into_iter().zip(baseline.iter().copied()).collect();
-            let to_baseline = (index > 0).then(|| ratio_of_medians(&pairs, settings.confidence, &mut rng)).flatten();
-            rows.push(Row { metric: metric.name.clone(), policy: policy.clone(), summary, to_baseline });
-        }
-    }
-    rows
+        let values: Vec<_> = settings.policies.iter().map(values).collect();
+        rows(metric, &settings.policies, &values, settings.confidence, &mut rng)
+    };
+    metrics.iter().flat_map(of_metric).collect()
+}
+
+/// Summarises the figures of each policy, round by round; the first is the baseline.
+pub(crate) fn rows(
+    metric: &Metric,
+    policies: &[String],
+    values: &[Vec<f64>],
+    confidence: f64,
+    rng: &mut Rng,
+) -> Vec<Row> {
+    let row = |(index, (policy, ours)): (usize, (&String, &Vec<f64>))| {
+        let summary = Summary::of(ours)?;
+        let pairs: Vec<_> = ours.iter().copied().zip(values[0].iter().copied()).collect();
+        let to_baseline = (index > 0).then(|| ratio_of_medians(&pairs, confidence, rng)).flatten();
+        Some(Row { metric: metric.name.clone(), policy: policy.clone(), summary, to_baseline })
+    };
+    policies.iter().zip(values).enumerate().filter_map(row).collect()
 }
 
 fn value(metric: &Metric, run: &Run) -> Option<f64> {

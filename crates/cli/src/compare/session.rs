@@ -1,7 +1,7 @@
 //! The runs of a comparison: their order, which of them count, and the message when one fails.
 
 use super::looks::is_settled;
-use super::report::{Circumstances, Report};
+use super::report::Report;
 use super::runs::{Run, complete_rounds, summarise};
 use super::settings::Settings;
 use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
@@ -11,9 +11,8 @@ use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 use turnwise_present::ending::{CHECK_FAILED, Failure, INTERRUPTED, USAGE_OR_IO};
-use turnwise_present::machine::Machine;
 use turnwise_present::others;
 use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 
@@ -32,20 +31,15 @@ pub(crate) struct Session<'a> {
 impl Session<'_> {
     /// Makes all runs, or fewer if the user interrupts; fails if a run does, or lacks a metric.
     pub(crate) fn measure(&self) -> Result<Report> {
-        let (started, machine, others) = (SystemTime::now(), Machine::here(), others::Watch::begin());
+        let report = Report::without_runs(&self.settings, self.runner.target, &self.metrics);
+        let others = others::Watch::begin();
         let (runs, out_of_time) = self.runs()?;
         if complete_rounds(&runs, self.variants.len()).is_empty() {
             let message = "interrupted before the first round was complete; nothing to report";
             return Err(Failure::error(INTERRUPTED, message.to_owned()));
         }
-        let circumstances = Circumstances {
-            started,
-            machine,
-            others: others.and_then(|others| others.end()),
-            interrupted: self.stopped(),
-            out_of_time,
-        };
-        Ok(Report::new(circumstances, &self.settings, self.runner.target, &self.metrics, runs))
+        let (others, interrupted) = (others.and_then(|others| others.end()), self.stopped());
+        Ok(Report { others, interrupted, ..report }.with(&self.metrics, runs, out_of_time))
     }
 
     fn stopped(&self) -> bool {

@@ -1,16 +1,16 @@
 //! The settings of a comparison, as repeated in its report.
 
-use crate::variant::Variant;
 use serde::Serialize;
-use turnwise_preload_abi::Policy;
+use serde_json::Value;
 
 /// The settings of a comparison.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub(crate) struct Settings {
     /// The contenders: policies, policy files by path, and arms by name. The first is the baseline.
     pub(crate) policies: Vec<String>,
-    /// A description of each of `policies`.
-    pub(crate) arms: Vec<ArmInfo>,
+    /// A description of each of `policies`: its name, its policy (`null`: a policy file's rules), and the words in
+    /// front of the program.
+    pub(crate) arms: Vec<Value>,
     /// The maximum number of runs of each.
     pub(crate) runs: u32,
     /// The runs of each after which to check whether they suffice; the last is `runs`. One: the number is fixed.
@@ -29,22 +29,4 @@ pub(crate) struct Settings {
     /// The name of a measurement of each.
     #[serde(skip)]
     pub(crate) unit: &'static str,
-}
-
-/// A contender under which a program is compared.
-#[derive(Clone, Serialize)]
-pub(crate) struct ArmInfo {
-    pub(crate) name: String,
-    /// The policy; `null`: a policy file's rules.
-    pub(crate) lock: Option<&'static str>,
-    /// The words in front of the program.
-    pub(crate) prefix: Vec<String>,
-}
-
-impl ArmInfo {
-    /// Describes a contender.
-    pub(crate) fn new(variant: &Variant) -> ArmInfo {
-        let (name, prefix) = (variant.name.clone(), variant.prefix().to_vec());
-        ArmInfo { name, lock: variant.lock().map(Policy::name), prefix }
-    }
 }

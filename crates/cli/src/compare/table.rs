@@ -14,20 +14,25 @@ pub(crate) fn text(report: &Report) -> String {
     let rounds = complete_rounds(&report.runs, report.settings.policies.len()).len();
     let mut text = format!(
         "{}: {rounds} runs each, interleaved, seed {}\n{}\n\n",
-        report.command.shown, report.settings.seed, report.machine
+        report.command["shown"].as_str().unwrap_or_default(),
+        report.settings.seed,
+        report.machine
     );
-    let _ = writeln!(text, "{}\n", table(report));
-    for verdict in &report.verdicts {
-        text += &fitted(&capitalised(&verdict.sentence), columns());
-    }
+    let _ = writeln!(text, "{}\n", table(&report.metrics, &report.summaries, &report.settings.policies[0]));
+    text.extend(report.verdicts.iter().map(|verdict| sentence(&verdict.sentence)));
     for note in &report.notes {
         text += &fitted(&format!("Note: {note}"), columns());
     }
     text
 }
 
+/// Returns a sentence with a capital, on as many lines as it needs.
+pub(super) fn sentence(sentence: &str) -> String {
+    fitted(&capitalised(sentence), columns())
+}
+
 /// Wraps a sentence to `columns` columns; leaves it whole if there is no limit: scripts look for it.
-pub(super) fn fitted(sentence: &str, columns: Option<usize>) -> String {
+fn fitted(sentence: &str, columns: Option<usize>) -> String {
     let lines = |columns| textwrap::fill(sentence, textwrap::Options::new(columns).subsequent_indent("  "));
     columns.map_or_else(|| sentence.to_owned(), lines) + "\n"
 }
@@ -35,25 +40,27 @@ pub(super) fn fitted(sentence: &str, columns: Option<usize>) -> String {
 /// The default width of a terminal.
 const WIDTH: usize = 80;
 
-fn table(report: &Report) -> String {
-    let whole = table_with(report, true);
-    if whole.lines().all(|line| line.chars().count() <= WIDTH) { whole } else { table_with(report, false) }
+/// Returns the figures of all policies; without extremes, if they do not fit.
+pub(super) fn table(metrics: &[MetricInfo], rows: &[Row], baseline: &str) -> String {
+    let whole = table_with(metrics, rows, baseline, true);
+    let fits = whole.lines().all(|line| line.chars().count() <= WIDTH);
+    if fits { whole } else { table_with(metrics, rows, baseline, false) }
 }
 
 /// Returns one line for each metric and contender, and above them the metric's name, which may be longer than a column.
-fn table_with(report: &Report, extremes: bool) -> String {
+fn table_with(metrics: &[MetricInfo], rows: &[Row], baseline: &str, extremes: bool) -> String {
     /// The column of extremes.
     const EXTREMES: usize = 3;
     let mut table = table::ruled();
-    let to_baseline = format!("x {}", report.settings.policies[0]);
+    let to_baseline = format!("x {baseline}");
     let headings = ["", "median", "middle half", "min to max", &to_baseline, "95% CI"];
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     table.set_header(headings.map(|heading| right(heading.to_owned())));
     let mut titles = Vec::new();
-    for metric in &report.metrics {
+    for metric in metrics {
         let mut title =
             Some(format!("{} {}", title(&metric.name), if metric.better == Better::Higher { "↑" } else { "↓" }));
-        for row in report.summaries.iter().filter(|row| row.metric == metric.name) {
+        for row in rows.iter().filter(|row| row.metric == metric.name) {
             titles.push(title.take());
             let name = Cell::new(format!("  {}", row.policy));
             table.add_row(std::iter::once(name).chain(cells(metric, row).map(right)));
@@ -114,7 +121,7 @@ fn shown(value: f64, unit: Unit) -> String {
 }
 
 /// Returns the sentence with a capital, unless it begins with a file's name or a setting.
-pub(super) fn capitalised(sentence: &str) -> String {
+fn capitalised(sentence: &str) -> String {
     if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/', '='])) {
         return sentence.to_owned();
     }
@@ -124,15 +131,12 @@ pub(super) fn capitalised(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::Circumstances;
     use super::super::runs::Run;
     use super::super::settings::Settings;
     use super::*;
     use crate::measure::Usage;
     use crate::metric::charged;
     use crate::target::Target;
-    use std::time::SystemTime;
-    use turnwise_present::machine::Machine;
 
     /// Returns a report on two policies, the second of this name, on a program of some seconds.
     fn report(name: &str) -> Report {
@@ -152,34 +156,19 @@ mod tests {
             matches: Default::default(),
         };
         let runs = (0..6).flat_map(|round| policies.iter().map(move |policy| run(round, policy))).collect();
-        let settings = Settings {
-            policies: policies.clone(),
-            arms: Vec::new(),
-            runs: 6,
-            looks: vec![6],
-            confidence: 0.95,
-            max_time_s: None,
-            margin: 0.05,
-            warmup: 0,
-            seed: 1,
-            timeout_s: 1.0,
-            any_status: false,
-            unit: "runs",
-        };
-        let circumstances = Circumstances {
-            started: SystemTime::now(),
-            machine: Machine::here(),
-            others: None,
-            interrupted: false,
-            out_of_time: false,
-        };
+        let (looks, confidence, unit) = (vec![6], 0.95, "runs");
+        let settings =
+            Settings { policies, runs: 6, looks, confidence, margin: 0.05, seed: 1, unit, ..Settings::default() };
         let target = Target::find(&["true".into()]).unwrap();
-        Report::new(circumstances, &settings, &target, &charged(), runs)
+        Report::without_runs(&settings, &target, &charged()).with(&charged(), runs, false)
     }
 
     #[test]
     fn a_table_without_room_has_no_extremes() {
-        let of = |name: &str| table(&report(name));
+        let of = |name: &str| {
+            let report = report(name);
+            table(&report.metrics, &report.summaries, "libc")
+        };
         let width = |table: &str| table.lines().map(|line| line.chars().count()).max();
         let (with, without) = (of("adaptive"), of("adaptive (finding 2)"));
         assert!(width(&with) <= Some(80) && with.contains("min to max") && with.contains("2.800–7.800 s"), "{with}");

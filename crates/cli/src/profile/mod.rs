@@ -120,7 +120,7 @@ pub(crate) fn of_one_run(
     show: impl FnOnce(&str),
 ) -> Result<Profile> {
     let (profile, ..) = record::record(&Variant::policy(Policy::Libc), None, target, |command| {
-        let outcome = bounds.run(command, target)?;
+        let outcome = bounds.run(command, true)?;
         show(&outcome.output);
         match outcome.end {
             End::Ended(status) if status.success() || any_status && status.code().is_some() => Ok(status),

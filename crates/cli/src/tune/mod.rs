@@ -1,7 +1,6 @@
 //! `turnwise tune`: settings of the locks of a running program.
 
 mod policy;
-mod report;
 mod target;
 mod trial;
 

@@ -1,24 +1,28 @@
 //! `turnwise tune --trial`: a setting is switched on and off in the running program; the verdict is `compare`'s.
 
-use super::report::TrialReport;
 use super::target::{Named, Program};
 use super::{Args, add};
-use crate::compare::Pairs;
+use crate::compare::{Pairs, PairsReport, Round};
+use crate::measure::{Bounds, End};
 use crate::metric::{Better, Metric};
 use crate::next::next;
 use crate::setting::{Assignment, shown};
 use anyhow::{Context, Result, bail};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitCode, Stdio};
+use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use turnwise_live::{Channel, Rule, Snapshot, Target, Tuner};
 use turnwise_present::ending::{Failure, INTERRUPTED};
 use turnwise_present::json;
+use turnwise_present::machine::Machine;
 use turnwise_present::output_file::OutputFile;
 
+/// The version of the schema of `--json`, which `docs/tune.md` describes; raised when a field changes its meaning or is
+/// removed.
+const SCHEMA: u32 = 1;
 /// The interval of checks for the user's request to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -86,13 +90,25 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     }
     let arms = ["the old setting".to_owned(), format!("{}={}", trial.name, shown(&trial.values))];
     let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
+    let pairs = pairs.report();
     let text = pairs.text() + &after(channel.pid(), trial, &pairs);
-    json::publish(&TrialReport::new(started, channel, trial, args, &pairs, is_over), &text, json)?;
+    let mut report = json!({
+        "schema": SCHEMA,
+        "turnwise_version": env!("CARGO_PKG_VERSION"),
+        "started_unix_s": started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        "process": { "pid": channel.pid(), "name": channel.name() },
+        "machine": Machine::here(),
+        "trial": { "name": trial.name, "settings": shown(&trial.values), "rounds": args.rounds,
+            "metric_cmd": args.metric_cmd },
+        "interrupted": is_over,
+    });
+    pairs.add_to(&mut report);
+    json::publish(&report, &text, json)?;
     Ok(if is_over { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
 /// Returns the command to enter next.
-fn after(pid: u32, trial: &Assignment, pairs: &Pairs) -> String {
+fn after(pid: u32, trial: &Assignment, pairs: &PairsReport) -> String {
     let setting = format!("{}={}", trial.name, shown(&trial.values));
     match shlex::try_quote(&setting).ok().filter(|_| pairs.is_better()) {
         Some(setting) => next(&format!("turnwise tune {pid} --lock {setting}"), "sets it, until the program ends"),
@@ -118,8 +134,8 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns the complete rounds: with the setting, and without.
-    fn rounds(&self, switch: &Switch) -> Result<Vec<(f64, f64)>> {
+    /// Returns the complete rounds: without the setting, and with it.
+    fn rounds(&self, switch: &Switch) -> Result<Vec<Round>> {
         let mut rng = fastrand::Rng::with_seed(self.args.seed);
         let mut rounds = Vec::new();
         for round in 1..=self.args.rounds {
@@ -133,8 +149,8 @@ impl Trial<'_> {
                 let Some(value) = value else { return Ok(rounds) };
                 values[usize::from(on)] = Some(value);
             }
-            if let [Some(without), Some(with)] = values {
-                rounds.push((with, without));
+            if let [Some(baseline), Some(other)] = values {
+                rounds.push(Round { baseline, other });
             }
         }
         Ok(rounds)
@@ -192,39 +208,22 @@ impl Trial<'_> {
         ended.chain(going_on).fold(0, u64::saturating_add)
     }
 
-    /// Returns the last number that the user's command prints.
+    /// Returns the last number that the user's command prints; `None`: the user stopped it.
     fn command(&self, command: &str) -> Result<Option<f64>> {
         let mut shell = Command::new("sh");
-        // A separate group: Ctrl-C is for us first, and what the command starts ends with it.
-        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-        let child = shell.spawn().context("cannot start sh for --metric-cmd")?;
-        let group = child.id().cast_signed();
-        let Some((status, output)) = self.output(child, group)? else { return Ok(None) };
-        if !status.success() {
-            bail!("--metric-cmd {command:?} ended with {status}; it printed {:?}", last_line(&output));
+        shell.args(["-c", command]);
+        let outcome = Bounds { timeout: Duration::MAX, stop: self.stop }.run(shell, false).context("--metric-cmd")?;
+        let last = last_line(&outcome.output);
+        match outcome.end {
+            End::Interrupted => return Ok(None),
+            End::Ended(status) if status.success() => {}
+            End::Ended(status) => bail!("--metric-cmd {command:?} ended with {status}; it printed {last:?}"),
+            end => bail!("--metric-cmd {command:?} {}", end.describe(Duration::MAX)),
         }
-        let value = last_number(&output);
-        let complaint =
-            || format!("--metric-cmd {command:?} printed no number; its last line is {:?}", last_line(&output));
-        value.map(Some).with_context(complaint)
-    }
-
-    fn output(&self, child: Child, group: i32) -> Result<Option<(std::process::ExitStatus, String)>> {
-        let end = || {
-            // SAFETY: it sends a signal to the group that the command leads.
-            unsafe { libc::kill(-group, SIGKILL) };
-        };
-        let waiter = std::thread::Builder::new().spawn(move || child.wait_with_output());
-        let waiter = waiter.inspect_err(|_| end()).context("no thread to wait for --metric-cmd with")?;
-        while !waiter.is_finished() {
-            if self.stop.load(Relaxed) {
-                end();
-                return Ok(None);
-            }
-            std::thread::sleep(LOOK / 4);
-        }
-        let output = waiter.join().map_err(|_| anyhow::anyhow!("--metric-cmd could not be waited for"))??;
-        Ok(Some((output.status, String::from_utf8_lossy(&output.stdout).into_owned())))
+        let value = last_number(&outcome.output);
+        value
+            .map(Some)
+            .with_context(|| format!("--metric-cmd {command:?} printed no number; its last line is {last:?}"))
     }
 }
 
