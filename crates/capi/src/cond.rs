@@ -4,7 +4,7 @@ use crate::mutex::tw_mutex;
 use crate::result::{TW_INVALID, timed, tw_result};
 use crate::{stands_for, time};
 use core::ffi::c_int;
-use turnwise::RawCondvar;
+use turnwise::Condvar;
 
 /// A condition variable for `tw_mutex`. A wait may wake up spuriously: check the condition again. Threads may wait
 /// with different mutexes, though one is quicker. Initialised by `TW_COND_INIT` or zero bytes: no thread waits.
@@ -13,7 +13,7 @@ pub struct tw_cond {
     /// Private: programs do not access it.
     pub opaque: [u32; 4],
 }
-stands_for!(tw_cond, RawCondvar);
+stands_for!(tw_cond, Condvar);
 
 /// Initialises a condition variable on which no thread waits, as TW_COND_INIT does. Its memory may be freed when no
 /// thread is in a wait, nor in a `tw_cond_broadcast` that it calls without the mutex.
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn tw_cond_init(cond: *mut tw_cond) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_wait(cond: *mut tw_cond, mutex: *mut tw_mutex) {
     // SAFETY: contract of `tw_cond_wait`: both pointers are to live objects, and the caller holds the mutex.
-    unsafe { tw_cond::of(cond).wait(tw_mutex::of(mutex), None) };
+    unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), None) };
 }
 
 /// Waits like tw_cond_wait, for a limited time: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds. The caller holds
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn tw_cond_wait(cond: *mut tw_cond, mutex: *mut tw_mutex) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_wait_for(cond: *mut tw_cond, mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result {
     // SAFETY: contract of `tw_cond_wait_for`: both pointers are to live objects, and the caller holds the mutex.
-    let ended = unsafe { tw_cond::of(cond).wait(tw_mutex::of(mutex), Some(time::after(timeout_ns))) };
+    let ended = unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), Some(time::after(timeout_ns))) };
     timed(!ended.timed_out())
 }
 
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn tw_cond_wait_until(
 ) -> tw_result {
     let Some(deadline) = time::at(clock, at_ns) else { return TW_INVALID };
     // SAFETY: contract of `tw_cond_wait_until`: both pointers are to live objects, and the caller holds the mutex.
-    let ended = unsafe { tw_cond::of(cond).wait(tw_mutex::of(mutex), Some(deadline)) };
+    let ended = unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), Some(deadline)) };
     timed(!ended.timed_out())
 }
 

@@ -1,11 +1,11 @@
 //! The reference count with a lock of the C API: `tw_lockref`.
 
-use crate::result::{TW_BUSY, TW_INVALID, TW_OK, TW_TIMEDOUT, tw_result};
+use crate::result::{TW_INVALID, TW_OK, timed, tried, tw_result};
 use crate::{stands_for, time};
 use core::ffi::c_int;
 use core::mem;
 use turnwise::lockref::COUNT_MAX;
-use turnwise::platform::Deadline;
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::{LockRef, LockRefGuard};
 
 /// The maximum number of references of a `tw_lockref`.
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn tw_lockref_is_dead(lockref: *const tw_lockref) -> bool 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_lock(lockref: *mut tw_lockref) {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
-    mem::forget(unsafe { tw_lockref::of(lockref) }.lock());
+    RawLock::lock(unsafe { tw_lockref::of(lockref) });
 }
 
 /// Acquires the lock if it is free: TW_OK, or TW_BUSY at once.
@@ -131,44 +131,30 @@ pub unsafe extern "C" fn tw_lockref_lock(lockref: *mut tw_lockref) {
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_trylock(lockref: *mut tw_lockref) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
-    kept(unsafe { tw_lockref::of(lockref) }.try_lock(), TW_BUSY)
+    tried(RawLock::try_lock(unsafe { tw_lockref::of(lockref) }))
 }
 
 /// Acquires the lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_lock_for(lockref: *mut tw_lockref, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `lock_until`: the header requires a pointer to a live object.
-    unsafe { lock_until(lockref, time::after(timeout_ns)) }
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
+    timed(unsafe { tw_lockref::of(lockref) }.lock_until(time::after(timeout_ns)))
 }
 
 /// Acquires the lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_lock_until(lockref: *mut tw_lockref, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `lock_until`: the header requires a pointer to a live object.
-    time::at(clock, at_ns).map_or(TW_INVALID, |deadline| unsafe { lock_until(lockref, deadline) })
-}
-
-/// Acquires the lock: TW_OK, or TW_TIMEDOUT at `deadline`.
-///
-/// # Safety
-/// `lockref` points to a live object.
-unsafe fn lock_until(lockref: *mut tw_lockref, deadline: Deadline) -> tw_result {
-    // SAFETY: contract of `lock_until`, which is that of `of`.
-    kept(unsafe { tw_lockref::of(lockref) }.try_lock_until(deadline), TW_TIMEDOUT)
-}
-
-/// Keeps the lock if there is a guard, or returns `otherwise`.
-fn kept(guard: Option<LockRefGuard<'_>>, otherwise: tw_result) -> tw_result {
-    guard.map(mem::forget).map_or(otherwise, |()| TW_OK)
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_lockref::of(lockref) }.lock_until(at)))
 }
 
 /// Releases the lock, which the calling thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_unlock(lockref: *mut tw_lockref) {
     // SAFETY: contract of `tw_lockref_unlock`: the caller holds the lock; every function here forgets its guard.
-    unsafe { tw_lockref::of(lockref).force_unlock() }
+    unsafe { tw_lockref::of(lockref).unlock() }
 }
 
 /// Adds a reference, even if the count is 0, and returns how many there were. The caller holds the lock.

@@ -4,6 +4,7 @@ use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
 use core::ffi::c_int;
 use turnwise::RawRwSem;
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 
 /// A readers-writer lock: many readers, or one writer; beside the readers one upgradable reader. Sleeping writers go
 /// before new readers, so a thread that holds it for reading must not acquire it again. Initialised by `TW_RWSEM_INIT`
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn tw_rwsem_unlock_read(sem: *mut tw_rwsem) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem).write() }
+    unsafe { tw_rwsem::of(sem).lock() }
 }
 
 /// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
@@ -74,7 +75,7 @@ pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_rwsem::of(sem).try_write() })
+    tried(unsafe { tw_rwsem::of(sem).try_lock() })
 }
 
 /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
@@ -82,7 +83,7 @@ pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_rwsem::of(sem).write_until(time::after(timeout_ns)) })
+    timed(unsafe { tw_rwsem::of(sem).lock_until(time::after(timeout_ns)) })
 }
 
 /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
@@ -91,14 +92,14 @@ pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64)
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).write_until(at) }))
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).lock_until(at) }))
 }
 
 /// Releases the write lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_write(sem: *mut tw_rwsem) {
     // SAFETY: contract of `tw_rwsem_unlock_write`: the pointer is to a live lock, and the caller holds the write lock.
-    unsafe { tw_rwsem::of(sem).unlock_write() }
+    unsafe { tw_rwsem::of(sem).unlock() }
 }
 
 /// Turns the write lock into a read lock, and lets waiting readers in.

@@ -5,6 +5,7 @@ use crate::{stands_for, time};
 use core::ffi::c_int;
 use core::mem;
 use turnwise::RawSeqRwLock;
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 
 /// A sequence lock with a second, blocking kind of reader. An optimistic reader writes nothing: it reads, and reads
 /// again if a writer interfered. It must read the data by atomic loads (relaxed ones suffice), since a writer may be
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn tw_seqrwlock_begin_or_lock(lock: *mut tw_seqrwlock) -> 
         return LOCKED;
     }
     lock.try_read_begin().unwrap_or_else(|| {
-        lock.blocking_read();
+        lock.read();
         LOCKED
     })
 }
@@ -81,7 +82,7 @@ pub unsafe extern "C" fn tw_seqrwlock_retry_or_lock(lock: *mut tw_seqrwlock, pas
     let (lock, pass) = unsafe { (tw_seqrwlock::of(lock), &mut *pass) };
     let spoilt = *pass != LOCKED && lock.read_retry(*pass);
     if spoilt {
-        lock.blocking_read();
+        lock.read();
         *pass = LOCKED;
     }
     spoilt
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn tw_seqrwlock_retry_or_lock(lock: *mut tw_seqrwlock, pas
 pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
     if pass == LOCKED {
         // SAFETY: contract of `tw_seqrwlock_done`: the pointer is to a live lock, which this pass holds.
-        unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() };
+        unsafe { tw_seqrwlock::of(lock).unlock_read() };
     }
 }
 
@@ -100,7 +101,7 @@ pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock).blocking_read() }
+    unsafe { tw_seqrwlock::of(lock).read() }
 }
 
 /// Begins a blocking read if no writer holds the lock or waits: TW_OK, or TW_BUSY at once.
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_seqrwlock::of(lock).try_blocking_read() })
+    tried(unsafe { tw_seqrwlock::of(lock).try_read() })
 }
 
 /// Begins a blocking read: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_res
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(time::after(timeout_ns)) })
+    timed(unsafe { tw_seqrwlock::of(lock).read_until(time::after(timeout_ns)) })
 }
 
 /// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
@@ -124,7 +125,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(at) }))
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).read_until(at) }))
 }
 
 /// Ends a blocking read.
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock:
 pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `tw_seqrwlock_unlock_read`: the pointer is to a live lock, and the caller has a blocking read
     // lock.
-    unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() }
+    unsafe { tw_seqrwlock::of(lock).unlock_read() }
 }
 
 /// Acquires the lock for writing: excludes writers and blocking readers, and makes optimistic reads fail until
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock).write() }
+    unsafe { tw_seqrwlock::of(lock).lock() }
 }
 
 /// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
@@ -148,7 +149,7 @@ pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_seqrwlock::of(lock).try_write() })
+    tried(unsafe { tw_seqrwlock::of(lock).try_lock() })
 }
 
 /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
@@ -156,7 +157,7 @@ pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_re
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_seqrwlock::of(lock).write_until(time::after(timeout_ns)) })
+    timed(unsafe { tw_seqrwlock::of(lock).lock_until(time::after(timeout_ns)) })
 }
 
 /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).write_until(at) }))
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).lock_until(at) }))
 }
 
 /// Releases the write lock: ends the change of the data.
@@ -173,5 +174,5 @@ pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock
 pub unsafe extern "C" fn tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `tw_seqrwlock_unlock_write`: the pointer is to a live lock, and the caller holds the write
     // lock.
-    unsafe { tw_seqrwlock::of(lock).unlock_write() }
+    unsafe { tw_seqrwlock::of(lock).unlock() }
 }

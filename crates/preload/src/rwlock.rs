@@ -9,6 +9,7 @@ use crate::rules::{self, Caller};
 use crate::{live, owner, policy, real};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
+use turnwise::RawLock;
 use turnwise::platform::Deadline;
 use turnwise::rwsem::Prefer;
 use turnwise::wait::Tuned;
@@ -76,7 +77,7 @@ pub(crate) fn try_read(lock: &RwLock) -> c_int {
 
 /// Acquires the lock for writing; gives up at `deadline`.
 pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
-    if lock.lock.try_write() {
+    if lock.lock.try_lock() {
         return lock.own();
     }
     if lock.is_mine() {
@@ -92,12 +93,12 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -
 /// Acquires the lock for writing if it is free and no thread waits.
 #[inline(always)]
 pub(crate) fn write_quickly(lock: &RwLock) -> Option<c_int> {
-    lock.lock.try_write().then(|| lock.own())
+    lock.lock.try_lock().then(|| lock.own())
 }
 
 /// Acquires the lock for writing if it is available immediately.
 pub(crate) fn try_write(lock: &RwLock) -> c_int {
-    if lock.lock.try_write() { lock.own() } else { EBUSY }
+    if lock.lock.try_lock() { lock.own() } else { EBUSY }
 }
 
 /// Releases the read or write lock that is held, if no thread sleeps; returns whether it did.
@@ -112,7 +113,7 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
     if lock.lock.is_write_locked() {
         lock.writer.store(0, Relaxed);
         // SAFETY: POSIX requires that the caller holds the lock, and while a writer holds it, no other thread does.
-        unsafe { lock.lock.unlock_write() };
+        unsafe { lock.lock.unlock() };
         live::released(core::ptr::from_ref(lock).addr());
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller holds the lock, and readers hold it.

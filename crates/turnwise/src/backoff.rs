@@ -54,7 +54,7 @@ use core::sync::atomic::Ordering::Relaxed;
 ///     }
 /// }
 ///
-/// static LOCK: SpinLock<u64, Steady> = SpinLock::with_backoff(7);
+/// static LOCK: SpinLock<u64, Steady> = SpinLock::const_new_in(7);
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 pub trait Backoff: Sized + Send + Sync + 'static {
@@ -121,7 +121,7 @@ impl Backoff for NoBackoff {
 /// ```
 /// use turnwise::{SpinLock, backoff::Exponential};
 ///
-/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::with_backoff(7);
+/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::const_new_in(7);
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,7 +179,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
 /// ```
 /// use turnwise::{SpinLock, backoff::ByDistance};
 ///
-/// static LOCK: SpinLock<u64, ByDistance> = SpinLock::with_backoff(7);
+/// static LOCK: SpinLock<u64, ByDistance> = SpinLock::const_new_in(7);
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,7 +247,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
 /// ```
 /// use turnwise::{TicketLock, backoff::Proportional};
 ///
-/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::with_backoff(7);
+/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::const_new_in(7);
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -14,7 +14,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `POLLING`; bit 0: `SEVERAL`; waiters sleep on it |
-//! | `waiters` | threads in [`RawCondvar::wait`], except one that polls and those notified while they polled |
+//! | `waiters` | threads in [`Condvar::wait_raw`], except one that polls and those notified while they polled |
 //! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
 //! | `spin_then_sleep` | results of the polls so far ([`crate::wait::SpinThenSleep`]) |
 //!
@@ -88,22 +88,25 @@ impl WaitTimeoutResult {
     }
 }
 
-/// A condition variable for [`RawMutex`]. All-zero bytes: no thread waits.
+/// A condition variable for [`crate::Mutex`], or for a [`RawMutex`]. All-zero bytes: no thread waits.
 ///
 /// ```
-/// use turnwise::platform::Deadline;
-/// use turnwise::{RawCondvar, RawLock, RawMutex};
+/// use turnwise::{Condvar, Mutex};
 ///
-/// let (mutex, changed) = (RawMutex::new(), RawCondvar::new());
-/// let long_ago = Deadline { clock: turnwise::platform::Clock::Monotonic, at: 0 };
-/// mutex.lock();
-/// // SAFETY: this thread holds the mutex.
-/// assert!(unsafe { changed.wait(&mutex, Some(long_ago)) }.timed_out());
-/// // SAFETY: it holds it again.
-/// unsafe { mutex.unlock() };
+/// let (ready, changed) = (Mutex::new(false), Condvar::new());
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         *ready.lock() = true;
+///         changed.notify_one();
+///     });
+///     let mut ready = ready.lock();
+///     while !*ready {
+///         changed.wait(&mut ready);
+///     }
+/// });
 /// ```
 #[repr(C)]
-pub struct RawCondvar<P: Platform = DefaultPlatform> {
+pub struct Condvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
     waiters: P::U32,
     mutex: P::U32,
@@ -111,7 +114,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::Condvar as usize }>,
 }
 
-raw_constructors!(default RawCondvar, "a condition variable on which no thread waits", {
+raw_constructors!(default Condvar, "a condition variable on which no thread waits", {
     sequence: U32,
     waiters: U32,
     mutex: U32,
@@ -119,20 +122,33 @@ raw_constructors!(default RawCondvar, "a condition variable on which no thread w
     counters: (Counters::new()),
 });
 
-impl<P: Platform> RawCondvar<P> {
+impl<P: Platform> Condvar<P> {
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
     /// ended; as with every condition variable, wake-ups may be spurious.
     ///
     /// # Safety
     /// The caller holds `mutex`.
-    pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
+    ///
+    /// ```
+    /// use turnwise::platform::{Clock, Deadline};
+    /// use turnwise::{Condvar, RawLock, RawMutex};
+    ///
+    /// let (mutex, changed) = (RawMutex::new(), Condvar::new());
+    /// mutex.lock();
+    /// // SAFETY: this thread holds the mutex.
+    /// let ended = unsafe { changed.wait_raw(&mutex, Some(Deadline { clock: Clock::Monotonic, at: 0 })) };
+    /// // SAFETY: it holds it again.
+    /// unsafe { mutex.unlock() };
+    /// assert!(ended.timed_out());
+    /// ```
+    pub unsafe fn wait_raw(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
         let sequence = self.record_mutex(mutex);
         let polling = self.begin_to_poll(sequence);
         if polling.is_none() {
             // A thread that holds the mutex after us and then notifies sees this: the mutex orders the two.
             self.waiters.fetch_add(1, Relaxed);
         }
-        // SAFETY: contract of `wait`: the caller holds the mutex.
+        // SAFETY: contract of `wait_raw`: the caller holds the mutex.
         unsafe { mutex.unlock() };
         if let Some(sequence) = polling
             && self.poll(sequence, deadline)
@@ -216,7 +232,7 @@ impl<P: Platform> RawCondvar<P> {
         }
     }
 
-    /// Finishes [`RawCondvar::wait`]: acquires the mutex again.
+    /// Finishes [`Condvar::wait_raw`]: acquires the mutex again.
     fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
         self.waiters.fetch_sub(1, Relaxed);
         // Whatever woke us, others may have been requeued to the mutex at the same time: keep its duty to wake.
@@ -287,29 +303,6 @@ impl<P: Platform> RawCondvar<P> {
     }
 }
 
-/// A condition variable for [`crate::Mutex`].
-///
-/// ```
-/// use turnwise::{Condvar, Mutex};
-///
-/// let (ready, changed) = (Mutex::new(false), Condvar::new());
-/// std::thread::scope(|s| {
-///     s.spawn(|| {
-///         *ready.lock() = true;
-///         changed.notify_one();
-///     });
-///     let mut ready = ready.lock();
-///     while !*ready {
-///         changed.wait(&mut ready);
-///     }
-/// });
-/// ```
-pub struct Condvar<P: Platform = DefaultPlatform> {
-    raw: RawCondvar<P>,
-}
-
-raw_constructors!(default Condvar, "a condition variable on which no thread waits", { raw: [RawCondvar<P>], });
-
 impl<P: Platform> Condvar<P> {
     /// Releases the mutex, waits for a notification, and acquires the mutex again. Wake-ups may be spurious: call it in
     /// a loop that tests the condition. Threads may wait with different mutexes; once they have, `notify_all` wakes its
@@ -338,26 +331,8 @@ impl<P: Platform> Condvar<P> {
     fn wait_on<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
         let mutex = MutexGuard::mutex(guard);
         let _suspended = suspend(mutex.name());
-        // SAFETY: contract of `RawCondvar::wait`: the guard has the lock, and is borrowed until `wait` has it again.
-        unsafe { self.raw.wait(mutex.raw(), deadline) }
-    }
-
-    /// Wakes one waiter, if there is any: one with real-time priority, or else the longest sleeper.
-    pub fn notify_one(&self) {
-        self.raw.notify_one();
-    }
-
-    /// Wakes all waiters.
-    pub fn notify_all(&self) {
-        self.raw.notify_all();
-    }
-}
-
-#[cfg(feature = "stats")]
-impl<P: Platform> RawCondvar<P> {
-    /// Returns what has happened to this condition variable so far.
-    pub fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
+        // SAFETY: contract of `wait_raw`: the guard has the lock, and is borrowed until `wait_raw` has it again.
+        unsafe { self.wait_raw(mutex.raw(), deadline) }
     }
 }
 
@@ -365,19 +340,13 @@ impl<P: Platform> RawCondvar<P> {
 impl<P: Platform> Condvar<P> {
     /// Returns what has happened to this condition variable so far.
     pub fn stats(&self) -> crate::events::Stats {
-        self.raw.stats()
-    }
-}
-
-impl<P: Platform> core::fmt::Debug for RawCondvar<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawCondvar").field("waiters", &self.waiters.load(Relaxed)).finish_non_exhaustive()
+        self.counters.read()
     }
 }
 
 impl<P: Platform> core::fmt::Debug for Condvar<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Condvar").finish_non_exhaustive()
+        f.debug_struct("Condvar").field("waiters", &self.waiters.load(Relaxed)).finish_non_exhaustive()
     }
 }
 
@@ -391,7 +360,7 @@ mod tests {
     fn notifications_arrive_across_the_end_of_the_sequence() {
         const TURNS: u32 = 64;
         let (turn, changed) = (Mutex::new(0), Condvar::new());
-        changed.raw.sequence.store(NOTIFICATION.wrapping_mul(3).wrapping_neg(), Relaxed);
+        changed.sequence.store(NOTIFICATION.wrapping_mul(3).wrapping_neg(), Relaxed);
         std::thread::scope(|s| {
             for mine in 0..2 {
                 let (turn, changed) = (&turn, &changed);
@@ -408,7 +377,7 @@ mod tests {
                 });
             }
         });
-        let sequence = changed.raw.sequence.load(Relaxed) & !(POLLING | SEVERAL);
+        let sequence = changed.sequence.load(Relaxed) & !(POLLING | SEVERAL);
         assert!(sequence < TURNS * NOTIFICATION, "it has not come round: {sequence:#x}");
     }
 }

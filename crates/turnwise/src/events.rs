@@ -27,105 +27,90 @@ use crate::platform::Parked;
 use core::fmt;
 use core::ops::{Add, Index, Sub};
 
-macro_rules! events {
-    ($($(#[$about:meta])* $event:ident, $name:literal, $meaning:literal;)*) => {
-        /// An event of a lock that can be counted.
-        ///
-        /// ```
-        /// use turnwise::events::Event;
-        ///
-        /// assert_eq!(Event::Slept.name(), "slept");
-        /// assert!(Event::ALL.contains(&Event::Stole));
-        /// ```
+/// Defines an enum of names, each with a short text about it, in the order of the list.
+macro_rules! named {
+    ($(#[$about:meta])* $type:ident { $($item:ident, $name:literal, $text:expr;)* }) => {
+        $(#[$about])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(usize)]
         #[non_exhaustive]
-        pub enum Event {
-            $(#[doc = $meaning] $event,)*
+        pub enum $type {
+            $(#[doc = $text] $item,)*
         }
 
-        impl Event {
-            /// All events, in the order of the list.
-            pub const ALL: &'static [Event] = &[$(Event::$event),*];
+        impl $type {
+            /// All of them, in the order of the list.
+            pub const ALL: &'static [$type] = &[$($type::$item),*];
+            /// The name in tables and files, and the text.
+            const TEXTS: &'static [(&'static str, &'static str)] = &[$(($name, $text)),*];
 
-            /// Returns the event's name in tables and files.
+            /// Returns the name in tables and files.
             pub const fn name(self) -> &'static str {
-                match self {
-                    $(Event::$event => $name,)*
-                }
-            }
-
-            /// Returns the meaning of the event.
-            pub const fn meaning(self) -> &'static str {
-                match self {
-                    $(Event::$event => $meaning,)*
-                }
+                Self::TEXTS[self as usize].0
             }
         }
     };
 }
 
-events! {
-    Acquired, "acquired", "acquired at once";
-    Contended, "contended", "not to be had at once: the slow path begins";
-    TryFailed, "try-failed", "a try found the lock taken";
-    Spun, "spun", "acquired by spinning, without waiting in a queue";
-    SpunQueued, "spun-queued", "acquired by spinning, after waiting in a queue";
-    Queued, "queued", "acquired as the first of a queue of sleepers";
-    Stole, "stole", "acquired past threads that slept for it, as far as its word shows";
-    SpinLeftOut, "spin-left-out", "no spin: this thread cannot queue";
-    SpinOffCpu, "spin-off-cpu", "no spin, or one given up: the owner is off its CPU, or a sleeper goes first";
-    SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";
-    Slept, "slept", "went to sleep";
-    Woken, "woken", "woken from a sleep by another thread";
-    WokenEarly, "woken-early", "left a sleep, or did not fall asleep, though no thread woke it and its time was not up";
-    HandoffRequested, "handoff-requested", "a waiter that had waited too long requested a hand-off";
-    HandedOff, "handed-off", "acquired by a hand-off";
-    TimedOut, "timed-out", "gave up at its deadline";
-    Recursed, "recursed", "acquired again by its owner";
-    Notified, "notified", "a notification that found a waiter";
+named! {
+    /// An event of a lock that can be counted.
+    ///
+    /// ```
+    /// use turnwise::events::Event;
+    ///
+    /// assert_eq!(Event::Slept.name(), "slept");
+    /// assert!(Event::ALL.contains(&Event::Stole));
+    /// ```
+    Event {
+        Acquired, "acquired", "acquired at once";
+        Contended, "contended", "not to be had at once: the slow path begins";
+        TryFailed, "try-failed", "a try found the lock taken";
+        Spun, "spun", "acquired by spinning, without waiting in a queue";
+        SpunQueued, "spun-queued", "acquired by spinning, after waiting in a queue";
+        Queued, "queued", "acquired as the first of a queue of sleepers";
+        Stole, "stole", "acquired past threads that slept for it, as far as its word shows";
+        SpinLeftOut, "spin-left-out", "no spin: this thread cannot queue";
+        SpinOffCpu, "spin-off-cpu", "no spin, or one given up: the owner is off its CPU, or a sleeper goes first";
+        SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";
+        Slept, "slept", "went to sleep";
+        Woken, "woken", "woken from a sleep by another thread";
+        WokenEarly, "woken-early",
+            "left a sleep, or did not fall asleep, though no thread woke it and its time was not up";
+        HandoffRequested, "handoff-requested", "a waiter that had waited too long requested a hand-off";
+        HandedOff, "handed-off", "acquired by a hand-off";
+        TimedOut, "timed-out", "gave up at its deadline";
+        Recursed, "recursed", "acquired again by its owner";
+        Notified, "notified", "a notification that found a waiter";
+    }
 }
 
-macro_rules! kinds {
-    ($($kind:ident, $name:literal;)*) => {
-        /// A kind of lock for which totals are kept.
-        ///
-        /// ```
-        /// use turnwise::events::Kind;
-        ///
-        /// assert_eq!(Kind::RwSem.name(), "RwSem");
-        /// ```
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        #[repr(usize)]
-        #[non_exhaustive]
-        pub enum Kind {
-            $(#[doc = concat!("[`crate::", $name, "`].")] $kind,)*
-        }
-
-        impl Kind {
-            /// All kinds, in the order of the list.
-            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
-
-            /// Returns the name of the lock's type.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Kind::$kind => $name,)*
-                }
-            }
-        }
-    };
+impl Event {
+    /// Returns the meaning of the event.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        Self::TEXTS[self as usize].1
+    }
 }
 
-kinds! {
-    Mutex, "Mutex";
-    Condvar, "Condvar";
-    RwSem, "RwSem";
-    LockRef, "LockRef";
-    Semaphore, "Semaphore";
-    SpinLock, "SpinLock";
-    TicketLock, "TicketLock";
-    QueuedSpinLock, "QueuedSpinLock";
-    McsLock, "McsLock";
+named! {
+    /// A kind of lock for which totals are kept.
+    ///
+    /// ```
+    /// use turnwise::events::Kind;
+    ///
+    /// assert_eq!(Kind::RwSem.name(), "RwSem");
+    /// ```
+    Kind {
+        Mutex, "Mutex", "[`crate::Mutex`].";
+        Condvar, "Condvar", "[`crate::Condvar`].";
+        RwSem, "RwSem", "[`crate::RwSem`].";
+        LockRef, "LockRef", "[`crate::LockRef`].";
+        Semaphore, "Semaphore", "[`crate::Semaphore`].";
+        SpinLock, "SpinLock", "[`crate::SpinLock`].";
+        TicketLock, "TicketLock", "[`crate::TicketLock`].";
+        QueuedSpinLock, "QueuedSpinLock", "[`crate::QueuedSpinLock`].";
+        McsLock, "McsLock", "[`crate::McsLock`].";
+    }
 }
 
 /// How often each [`Event`] happened.
@@ -251,27 +236,17 @@ pub mod here {
     ];
     const _: () = assert!(COUNTED.len() <= crate::platform::native::THREAD_COUNTS);
 
-    const fn place(event: Event) -> Option<usize> {
+    /// The counter of each event, if it has one.
+    const PLACES: [Option<usize>; Event::ALL.len()] = {
+        let mut places = [None; Event::ALL.len()];
         let mut place = 0;
         while place < COUNTED.len() {
             let mut at = 0;
             while at < COUNTED[place].len() {
-                if COUNTED[place][at] as usize == event as usize {
-                    return Some(place);
-                }
+                places[COUNTED[place][at] as usize] = Some(place);
                 at += 1;
             }
             place += 1;
-        }
-        None
-    }
-
-    const PLACES: [Option<usize>; Event::ALL.len()] = {
-        let mut places = [None; Event::ALL.len()];
-        let mut at = 0;
-        while at < places.len() {
-            places[at] = place(Event::ALL[at]);
-            at += 1;
         }
         places
     };

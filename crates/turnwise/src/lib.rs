@@ -61,7 +61,7 @@ pub mod spin;
 pub mod wait;
 
 pub use big_reader::{BigReaderLock, BigReaderReadGuard, BigReaderWriteGuard, RawBigReaderLock};
-pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
+pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lock::{Lock, LockGuard, MappedLockGuard};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};

@@ -42,8 +42,7 @@ unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
 impl<R: RawLock, T> Lock<R, T> {
     /// Wraps `value` in the lock `raw`, which must be unlocked.
     #[cfg_attr(feature = "order-check", track_caller)]
-    pub(crate) const fn from_raw(raw: R, value: T) -> Self {
-        const { assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data") };
+    pub const fn from_raw(raw: R, value: T) -> Self {
         Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
     }
 
@@ -60,11 +59,15 @@ impl<R: RawLock, T> Lock<R, T> {
 }
 
 impl<R: RawLock, T: ?Sized> Lock<R, T> {
+    const EXCLUDES_ITS_OWNER: () =
+        assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data");
+    const HOW: How = if R::REENTRANT { How::Again } else { How::Write };
+
     acquisitions! {
-        |lock, deadline| lock.class.before(lock.name(), How::Write), guard -> LockGuard<'_, R, T>,
+        |lock, deadline| lock.class.before(lock.name(), Self::HOW), guard -> LockGuard<'_, R, T>,
             R::Platform where RawTimedLock;
 
-        /// Acquires the lock. A thread that already holds it deadlocks.
+        /// Acquires the lock. A thread that already holds it deadlocks, unless the lock is re-entrant.
         lock: lock.raw.lock();
         /// Acquires the lock if it is free.
         try_lock: lock.raw.try_lock();
@@ -83,7 +86,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     unsafe fn guard(&self) -> LockGuard<'_, R, T> {
-        self.class.acquired(self.name(), How::Write);
+        self.class.acquired(self.name(), Self::HOW);
         // SAFETY: contract of `LockGuard::new`: the calling thread has just acquired the lock.
         unsafe { LockGuard::new(self) }
     }
@@ -197,35 +200,14 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         lock
     }
 
+    pub(crate) fn raw(this: &Self) -> &'a R {
+        &this.lock.raw
+    }
+
     /// Returns the lock of this guard.
     #[must_use]
     pub fn mutex(this: &Self) -> &'a Lock<R, T> {
         this.lock
-    }
-
-    /// Turns the guard into one for part of the data.
-    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
-        let lock = this.lock;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on except to end it.
-        let data = NonNull::from(part(unsafe { &mut *lock.data.get() }));
-        mem::forget(this);
-        MappedLockGuard { raw: &lock.raw, data, owns: PhantomData }
-    }
-
-    /// Turns the guard into one for part of the data, if there is such a part.
-    ///
-    /// # Errors
-    /// The guard itself, when `part` returns `None`.
-    pub fn try_map<U: ?Sized>(
-        this: Self,
-        part: impl FnOnce(&mut T) -> Option<&mut U>,
-    ) -> Result<MappedLockGuard<'a, R, U>, Self> {
-        let lock = this.lock;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference remains.
-        let Some(data) = part(unsafe { &mut *lock.data.get() }) else { return Err(this) };
-        let data = NonNull::from(data);
-        mem::forget(this);
-        Ok(MappedLockGuard { raw: &lock.raw, data, owns: PhantomData })
     }
 
     /// Releases the lock while `f` runs, then acquires it again.
@@ -245,9 +227,12 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     }
 }
 
+guard_of_part!(RawLock, LockGuard => MappedLockGuard, mut);
+
 impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
+        let () = Lock::<R, T>::EXCLUDES_ITS_OWNER;
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -273,36 +258,26 @@ pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
 
 guard_traits!([R: RawLock, T: ?Sized] MappedLockGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock);
 
+guard_of_part!(RawLock, MappedLockGuard => MappedLockGuard, mut);
+
 impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
-    /// Turns the guard into one for part of its data.
-    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
-        let raw = this.raw;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on except to end it.
-        let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
-        mem::forget(this);
+    /// Creates the guard of an acquired lock.
+    ///
+    /// # Safety
+    /// The lock was acquired, there is no other guard for that acquisition, and it protects `data`.
+    pub(crate) unsafe fn new(raw: &'a R, data: NonNull<T>) -> Self {
         MappedLockGuard { raw, data, owns: PhantomData }
     }
 
-    /// Turns the guard into one for part of its data, if there is such a part.
-    ///
-    /// # Errors
-    /// The guard itself, when `part` returns `None`.
-    pub fn try_map<U: ?Sized>(
-        this: Self,
-        part: impl FnOnce(&mut T) -> Option<&mut U>,
-    ) -> Result<MappedLockGuard<'a, R, U>, Self> {
-        let raw = this.raw;
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference remains.
-        let Some(data) = part(unsafe { &mut *this.data.as_ptr() }) else { return Err(this) };
-        let data = NonNull::from(data);
-        mem::forget(this);
-        Ok(MappedLockGuard { raw, data, owns: PhantomData })
+    pub(crate) fn raw(this: &Self) -> &'a R {
+        this.raw
     }
 }
 
 impl<R: RawLock, T: ?Sized> DerefMut for MappedLockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
+        let () = Lock::<R, ()>::EXCLUDES_ITS_OWNER;
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { self.data.as_mut() }
     }

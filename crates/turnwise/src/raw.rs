@@ -4,10 +4,8 @@
 //!
 //! | trait | implemented by |
 //! |---|---|
-//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks except `RawMcsLock`, writers of the last row's locks |
-//! | [`RawLock`] alone | `RawReentrantMutex` |
-//! | [`RawRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
-//! | [`RawTimedRwLock`] | `RawRwSem`, `RawBigReaderLock` |
+//! | [`RawLock`], [`RawTimedLock`] | all but two: `RawMutex`, `RawReentrantMutex`, `LockRef`, the spin locks, writers of the next rows' locks |
+//! | [`RawRwLock`], [`RawTimedRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
 //!
 //! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
 //! which any thread may release.
@@ -65,11 +63,11 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// The name of a [`crate::lock::Lock`] of this kind in `Debug`.
     const NAME: &'static str = "Lock";
 
-    /// Whether the owner may acquire the lock again, and then releases it the same number of times. Such a lock gives
-    /// no `&mut`, so [`crate::lock::Lock`] does not accept it:
+    /// Whether the owner may acquire the lock again, and then releases it the same number of times. The guards of such
+    /// a lock give `&`, but no `&mut`:
     ///
     /// ```compile_fail,E0080
-    /// turnwise::Lock::<turnwise::RawReentrantMutex, u32>::new_in(0);
+    /// *turnwise::ReentrantMutex::new(0).lock() += 1;
     /// ```
     const REENTRANT: bool = false;
 

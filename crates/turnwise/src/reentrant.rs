@@ -30,20 +30,17 @@
 //! - P1. The owner never waits. Other waits are the mutex's, with its P1 to P5.
 
 use crate::events::Event;
-use crate::lock::show_data;
+use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::mutex::RawMutex;
-use crate::order::{Class, How, released};
+use crate::order::released;
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use core::cell::{Cell, UnsafeCell};
+use core::cell::Cell;
 use core::fmt;
-use core::marker::PhantomData;
-use core::mem;
+use core::mem::forget;
 use core::num::NonZeroU64;
-use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
-use core::time::Duration;
 
 /// A platform that can distinguish its threads, including those without a slot.
 ///
@@ -103,18 +100,6 @@ raw_constructors!(default RawReentrantMutex, "an unlocked mutex", {
 });
 
 impl<P: Platform> RawReentrantMutex<P> {
-    /// Releases one acquisition; the last one releases the lock.
-    ///
-    /// # Safety
-    /// The calling thread holds the lock.
-    #[inline]
-    pub unsafe fn unlock(&self) {
-        if self.leave() {
-            // SAFETY: contract of `RawLock::unlock`: the caller has the mutex, and `leave` was its last release.
-            unsafe { self.mutex.unlock() }
-        }
-    }
-
     /// Releases one acquisition; the last one releases the lock and hands it to the longest-sleeping waiter.
     ///
     /// # Safety
@@ -124,12 +109,6 @@ impl<P: Platform> RawReentrantMutex<P> {
             // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the mutex, and `leave` was its last release.
             unsafe { self.mutex.unlock_fair() }
         }
-    }
-
-    /// Returns the order checker's name for this lock.
-    #[inline]
-    fn name(&self) -> usize {
-        core::ptr::from_ref(self).addr()
     }
 
     /// Decrements the depth; returns whether this was the last acquisition.
@@ -142,55 +121,9 @@ impl<P: Platform> RawReentrantMutex<P> {
         }
         depth == 0
     }
-
-    /// Returns whether the lock is currently held.
-    pub fn is_locked(&self) -> bool {
-        self.mutex.is_locked()
-    }
-
-    /// Returns what has happened to this lock so far.
-    #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
-        self.mutex.stats()
-    }
 }
 
 impl<P: Threads> RawReentrantMutex<P> {
-    /// Acquires the lock, again if this thread already holds it.
-    ///
-    /// # Panics
-    /// If this thread has acquired it `u32::MAX` times.
-    #[inline]
-    pub fn lock(&self) {
-        let me = P::thread();
-        // Not the owner first: a load before the exchange would fetch the cache line twice under contention.
-        if self.mutex.lock_fast() {
-            self.entered(me);
-        } else if !self.enter_again(me) {
-            self.mutex.lock_contended();
-            self.entered(me);
-        }
-    }
-
-    /// Acquires the lock if it is free or this thread holds it.
-    ///
-    /// # Panics
-    /// If this thread has acquired it `u32::MAX` times.
-    #[inline]
-    pub fn try_lock(&self) -> bool {
-        let me = P::thread();
-        self.enter_again(me) || self.mutex.try_lock() && self.entered(me)
-    }
-
-    /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
-    ///
-    /// # Panics
-    /// If this thread has acquired it `u32::MAX` times.
-    pub fn lock_until(&self, deadline: Deadline) -> bool {
-        let me = P::thread();
-        self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
-    }
-
     /// Returns whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
         self.owner.load(Relaxed) == P::thread().get()
@@ -219,6 +152,7 @@ impl<P: Threads> RawReentrantMutex<P> {
 
 // SAFETY: contract of `RawLock`: the mutex inside admits one thread, and orders the owners.
 unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
+    const NAME: &'static str = "ReentrantMutex";
     const REENTRANT: bool = true;
     type Platform = P;
     type GuardMarker = GuardNoSend;
@@ -227,29 +161,60 @@ unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
         Self::new_in()
     }
 
+    /// Acquires the lock, again if this thread already holds it.
+    ///
+    /// # Panics
+    /// If this thread has acquired it `u32::MAX` times.
     #[inline]
     fn lock(&self) {
-        self.lock();
+        let me = P::thread();
+        // Not the owner first: a load before the exchange would fetch the cache line twice under contention.
+        if self.mutex.lock_fast() {
+            self.entered(me);
+        } else if !self.enter_again(me) {
+            self.mutex.lock_contended();
+            self.entered(me);
+        }
     }
 
+    /// Acquires the lock if it is free or this thread holds it.
+    ///
+    /// # Panics
+    /// If this thread has acquired it `u32::MAX` times.
     #[inline]
     fn try_lock(&self) -> bool {
-        self.try_lock()
+        let me = P::thread();
+        self.enter_again(me) || self.mutex.try_lock() && self.entered(me)
     }
 
+    /// Releases one acquisition; the last one releases the lock.
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the calling thread has the lock.
-        unsafe { self.unlock() }
+        if self.leave() {
+            // SAFETY: contract of `RawLock::unlock`: the caller has the mutex, and `leave` was its last release.
+            unsafe { self.mutex.unlock() }
+        }
     }
 
     fn is_locked(&self) -> bool {
-        self.is_locked()
+        self.mutex.is_locked()
     }
 
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
-        self.stats()
+        self.mutex.stats()
+    }
+}
+
+// SAFETY: it acquires as `try_lock` does, or by the mutex inside.
+unsafe impl<P: Threads> RawTimedLock for RawReentrantMutex<P> {
+    /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
+    ///
+    /// # Panics
+    /// If this thread has acquired it `u32::MAX` times.
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        let me = P::thread();
+        self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
     }
 }
 
@@ -260,7 +225,7 @@ fn too_deep() -> ! {
 
 impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawReentrantMutex").field("locked", &self.is_locked()).finish_non_exhaustive()
+        f.debug_struct("RawReentrantMutex").field("locked", &self.mutex.is_locked()).finish_non_exhaustive()
     }
 }
 
@@ -285,195 +250,66 @@ impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
 /// descend(3);
 /// assert_eq!(DEPTH.lock().get(), 3);
 /// ```
-pub struct ReentrantMutex<T: ?Sized, P: Platform = DefaultPlatform> {
-    raw: RawReentrantMutex<P>,
-    class: Class,
-    data: UnsafeCell<T>,
-}
+pub type ReentrantMutex<T, P = DefaultPlatform> = Lock<RawReentrantMutex<P>, T>;
 
-// SAFETY: one thread at a time gets `&T`, so sharing the mutex only moves `T` between threads.
-unsafe impl<T: ?Sized + Send, P: Platform> Sync for ReentrantMutex<T, P> {}
-// SAFETY: the mutex owns its data, and its words are `Send`.
-unsafe impl<T: ?Sized + Send, P: Platform> Send for ReentrantMutex<T, P> {}
+#[cfg(feature = "native")]
+data_constructors!(new Lock, RawReentrantMutex [] [], "an unlocked mutex");
+data_constructors!(const Lock, RawReentrantMutex [] [], "an unlocked mutex", Threads);
 
-own_constructors!(ReentrantMutex<T>, RawReentrantMutex, data: UnsafeCell, "an unlocked mutex");
-
-impl<T, P: Platform> ReentrantMutex<T, P> {
-    /// Returns the value, without locking: no other thread can have access to it.
-    pub fn into_inner(self) -> T {
-        self.data.into_inner()
-    }
-}
-
-impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
-    /// Acquires the lock, again if this thread already holds it.
-    ///
-    /// # Panics
-    /// If this thread has acquired it `u32::MAX` times.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn lock(&self) -> ReentrantMutexGuard<'_, T, P> {
-        self.before();
-        self.raw.lock();
-        self.guard()
-    }
-
-    /// Acquires the lock if it is free or this thread holds it.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, P>> {
-        if self.raw.try_lock() { Some(self.guard()) } else { None }
-    }
-
-    /// Acquires the lock, or gives up after `timeout`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_for(&self, timeout: Duration) -> Option<ReentrantMutexGuard<'_, T, P>> {
-        self.try_lock_until(Deadline::after::<P>(timeout))
-    }
-
-    /// Acquires the lock, or gives up at `deadline`.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn try_lock_until(&self, deadline: Deadline) -> Option<ReentrantMutexGuard<'_, T, P>> {
-        self.before();
-        if self.raw.lock_until(deadline) { Some(self.guard()) } else { None }
-    }
-
-    /// Has the order checker check an acquisition. An owner does not wait: only its first acquisition is checked.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn before(&self) {
-        if cfg!(feature = "order-check") && !self.raw.is_mine() {
-            self.class.before(self.raw.name(), How::Write);
-        }
-    }
-
+impl<T: ?Sized, P: Threads> Lock<RawReentrantMutex<P>, T> {
     /// Returns whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
-        self.raw.is_mine()
-    }
-
-    /// Creates a guard of the lock, which this thread has just acquired.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn guard(&self) -> ReentrantMutexGuard<'_, T, P> {
-        if self.raw.depth.get() == 1 {
-            self.class.acquired(self.raw.name(), How::Write);
-        }
-        // SAFETY: the pointer of a cell is not null.
-        let data = unsafe { NonNull::new_unchecked(self.data.get()) };
-        ReentrantMutexGuard { raw: &self.raw, data, shares: PhantomData }
+        self.raw().is_mine()
     }
 }
 
-impl<T: ?Sized, P: Platform> ReentrantMutex<T, P> {
-    /// Returns whether the lock is currently held.
-    pub fn is_locked(&self) -> bool {
-        self.raw.is_locked()
-    }
-
-    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
-    pub fn get_mut(&mut self) -> &mut T {
-        self.data.get_mut()
-    }
-
-    /// Returns the lock without the data.
-    pub fn raw(&self) -> &RawReentrantMutex<P> {
-        &self.raw
-    }
-
-    /// Returns a pointer to the data; reading it without the lock is a race.
-    pub fn data_ptr(&self) -> *mut T {
-        self.data.get()
-    }
-
-    /// Returns what has happened to this lock so far.
-    #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
-        self.raw.stats()
-    }
-}
-
-impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        show_data(f.debug_struct("ReentrantMutex"), self.try_lock())
-    }
-}
-
-/// One acquisition of a [`ReentrantMutex`], giving access to all or part of the data; released when dropped.
+/// One acquisition of a [`ReentrantMutex`]; released when dropped.
 ///
 /// ```
 /// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
 ///
-/// let lock = ReentrantMutex::new(7);
+/// let lock = ReentrantMutex::new((7, 1));
 /// let first = lock.lock();
-/// let second = lock.lock();
-/// assert_eq!((*first, ReentrantMutexGuard::depth(&second)), (7, 2));
+/// let second = ReentrantMutexGuard::map_shared(lock.lock(), |pair| &pair.1);
+/// assert_eq!((first.0, *second, ReentrantMutexGuard::depth(&first)), (7, 1, 2));
 /// ```
-#[must_use = "the lock is released at once if the guard is dropped"]
-pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
-    raw: &'a RawReentrantMutex<P>,
-    data: NonNull<T>,
-    /// Data that the guard shares. (The pointer keeps the guard from being `Send`: the thread owns the acquisition.)
-    shares: PhantomData<&'a T>,
+pub type ReentrantMutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawReentrantMutex<P>, T>;
+
+/// Defines what a guard of all or part of the data can do besides. (It has no `map`, which gives `&mut T`.)
+macro_rules! reentrant_guard {
+    ($guard:ident) => {
+        impl<'a, T: ?Sized, P: Threads> $guard<'a, RawReentrantMutex<P>, T> {
+            /// Turns the guard into one of a part of the data.
+            pub fn map_shared<U: ?Sized>(
+                this: Self,
+                part: impl FnOnce(&T) -> &U,
+            ) -> MappedLockGuard<'a, RawReentrantMutex<P>, U> {
+                let (raw, data) = ($guard::raw(&this), NonNull::from(part(&*this)));
+                forget(this);
+                // SAFETY: contract of `new`: the forgotten guard had the lock, which protects its data.
+                unsafe { MappedLockGuard::new(raw, data) }
+            }
+
+            /// Returns the number of acquisitions by this thread that are not yet released, including this one.
+            #[must_use]
+            pub fn depth(this: &Self) -> u32 {
+                $guard::raw(this).depth.get()
+            }
+
+            /// Releases this acquisition; if it was the last, hands the lock to the longest-sleeping waiter.
+            pub fn unlock_fair(this: Self) {
+                let raw = $guard::raw(&this);
+                forget(this);
+                released(core::ptr::from_ref(raw).addr());
+                // SAFETY: contract of `RawReentrantMutex::unlock_fair`: the forgotten guard had the lock.
+                unsafe { raw.unlock_fair() }
+            }
+        }
+    };
 }
 
-// SAFETY: a shared guard gives only `&T`.
-unsafe impl<T: ?Sized + Sync, P: Platform> Sync for ReentrantMutexGuard<'_, T, P> {}
-
-impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
-    /// Turns the guard into one of a part of the data.
-    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> ReentrantMutexGuard<'a, U, P> {
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and the new one has it after this.
-        let data = NonNull::from(part(unsafe { this.data.as_ref() }));
-        let raw = this.raw;
-        mem::forget(this);
-        ReentrantMutexGuard { raw, data, shares: PhantomData }
-    }
-
-    /// Returns the number of acquisitions by this thread that are not yet released, including this one.
-    #[must_use]
-    pub fn depth(this: &Self) -> u32 {
-        this.raw.depth.get()
-    }
-
-    /// Releases this acquisition; if it was the last, hands the lock to the longest-sleeping waiter.
-    pub fn unlock_fair(this: Self) {
-        let raw = this.raw;
-        mem::forget(this);
-        released_by_last(raw);
-        // SAFETY: contract of `RawReentrantMutex::unlock_fair`: the forgotten guard had the lock.
-        unsafe { raw.unlock_fair() }
-    }
-}
-
-/// Notifies the order checker if the lock is about to be released.
-#[inline]
-fn released_by_last<P: Platform>(raw: &RawReentrantMutex<P>) {
-    if raw.depth.get() == 1 {
-        released(raw.name());
-    }
-}
-
-impl<T: ?Sized, P: Platform> Deref for ReentrantMutexGuard<'_, T, P> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: contract of `RawLock` (1): the guard has the lock, and no guard gives `&mut T`.
-        unsafe { self.data.as_ref() }
-    }
-}
-
-impl<T: ?Sized, P: Platform> Drop for ReentrantMutexGuard<'_, T, P> {
-    #[inline]
-    fn drop(&mut self) {
-        released_by_last(self.raw);
-        // SAFETY: contract of `RawReentrantMutex::unlock`: the guard has the lock, on this thread, since it cannot be
-        // sent to another.
-        unsafe { self.raw.unlock() }
-    }
-}
-
-shows_data!([T: ?Sized, P: Platform] ReentrantMutexGuard<'_, T, P>);
+reentrant_guard!(LockGuard);
+reentrant_guard!(MappedLockGuard);
 
 #[cfg(test)]
 mod tests {

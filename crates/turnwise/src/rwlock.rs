@@ -7,7 +7,6 @@ use crate::platform::Deadline;
 use crate::raw::{RawRwLock, RawTimedRwLock};
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::time::Duration;
 
@@ -218,22 +217,8 @@ impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
         RwLockReadGuard { lock, not_send: PhantomData }
     }
 
-    /// Turns the guard into one for part of the data.
-    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
-        let data = NonNull::from(part(&*this));
-        MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData }
-    }
-
-    /// Turns the guard into one for part of the data, if there is such a part.
-    ///
-    /// # Errors
-    /// The guard itself, when `part` returns `None`.
-    pub fn try_map<U: ?Sized>(
-        this: Self,
-        part: impl FnOnce(&T) -> Option<&U>,
-    ) -> Result<MappedRwLockReadGuard<'a, R, U>, Self> {
-        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
-        Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(this).lock.raw(), data, owns: PhantomData })
+    fn raw(this: &Self) -> &'a R {
+        this.lock.raw()
     }
 
     /// Releases the lock while `f` runs, then acquires it again.
@@ -252,6 +237,8 @@ impl<'a, R: RawRwLock, T: ?Sized> RwLockReadGuard<'a, R, T> {
         f()
     }
 }
+
+guard_of_part!(RawRwLock, RwLockReadGuard => MappedRwLockReadGuard,);
 
 /// A guard of a read lock, for part of the data.
 ///
@@ -276,22 +263,18 @@ guard_traits!(
     unlock_read
 );
 
+guard_of_part!(RawRwLock, MappedRwLockReadGuard => MappedRwLockReadGuard,);
+
 impl<'a, R: RawRwLock, T: ?Sized> MappedRwLockReadGuard<'a, R, T> {
-    /// Turns the guard into one for part of its data.
-    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwLockReadGuard<'a, R, U> {
-        let data = NonNull::from(part(&*this));
-        MappedRwLockReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
+    /// Creates the guard of an acquired lock.
+    ///
+    /// # Safety
+    /// The lock was acquired for reading, there is no other guard for that acquisition, and it protects `data`.
+    unsafe fn new(raw: &'a R, data: NonNull<T>) -> Self {
+        MappedRwLockReadGuard { raw, data, owns: PhantomData }
     }
 
-    /// Turns the guard into one for part of its data, if there is such a part.
-    ///
-    /// # Errors
-    /// The guard itself, when `part` returns `None`.
-    pub fn try_map<U: ?Sized>(
-        this: Self,
-        part: impl FnOnce(&T) -> Option<&U>,
-    ) -> Result<MappedRwLockReadGuard<'a, R, U>, Self> {
-        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
-        Ok(MappedRwLockReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData })
+    fn raw(this: &Self) -> &'a R {
+        this.raw
     }
 }

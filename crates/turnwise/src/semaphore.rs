@@ -4,10 +4,11 @@
 //! ```text
 //! acquire  newcomer: enough permits, and no flag that bars it: permits - n; barging: poll for two microseconds; else
 //!          queue: no FIRST, and no PASSED unless woken for it: set FIRST; else set WAITERS, park in lane Waiters
-//! first    enough permits: permits - n, leave; else set PASSED (barging, past handoff_after_ns: HANDOFF), park in
-//! First leave    clear all flags; WAITERS was set: set PASSED, wake one of lane Waiters: the next first; none: clear
-//! PASSED release  permits + n; FIRST and PASSED: clear PASSED, wake lane First, or one of lane Waiters if none sleeps
-//! there timeout  first: leave without permits; woken: set WAITERS
+//! first    enough permits: permits - n, leave; else set PASSED (barging, past handoff_after_ns: HANDOFF), park in lane
+//!          First
+//! leave    clear all flags; WAITERS was set: set PASSED, wake one of lane Waiters: the next first; none: clear PASSED
+//! release  permits + n; FIRST and PASSED: clear PASSED, wake lane First, or one of lane Waiters if none sleeps there
+//! timeout  first: leave without permits; woken: set WAITERS
 //! ```
 //!
 //! The word, 4 bytes (zero: no permits, no waiters):
@@ -284,7 +285,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     #[cold]
     fn take_past(&self, n: u32) -> bool {
         let word = self.poll();
-        word & PERMITS >= n && (self.take(n) || is_on_its_way(word) && Waiter::new(n).wait(self, None, true))
+        word & PERMITS >= n && (self.take(n) || is_on_its_way(word) && Waiter::new(self, n).wait(None, true))
     }
 
     /// Returns the word, after clearing stale flags.
@@ -303,7 +304,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     #[inline(never)]
     fn acquire_slow(&self, n: u32, deadline: Option<Deadline>) -> bool {
         assert!(n <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        self.spin(n) || Waiter { since: P::now(), ..Waiter::new(n) }.wait(self, deadline, false)
+        self.spin(n) || Waiter { since: P::now(), ..Waiter::new(self, n) }.wait(deadline, false)
     }
 
     /// Polls for permits a few times as a newcomer, with the pause doubling each time: a holder whose sections are
@@ -353,7 +354,8 @@ fn overflow() -> ! {
 }
 
 /// A thread in the queue.
-struct Waiter {
+struct Waiter<'a, const FAIR: bool, P: Platform> {
+    semaphore: &'a Semaphore<FAIR, P>,
     n: u32,
     /// `FIRST` as the thread set it, with the generation; 0 if it is not the first.
     first: u32,
@@ -364,37 +366,32 @@ struct Waiter {
     since: u64,
 }
 
-impl Waiter {
-    fn new(n: u32) -> Self {
-        Waiter { n, first: 0, woken: false, lapse: Lapse::NONE, since: 0 }
+impl<'a, const FAIR: bool, P: Platform> Waiter<'a, FAIR, P> {
+    fn new(semaphore: &'a Semaphore<FAIR, P>, n: u32) -> Self {
+        Waiter { semaphore, n, first: 0, woken: false, lapse: Lapse::NONE, since: 0 }
     }
 
     fn is_first(&self) -> bool {
         self.first != 0
     }
 
-    fn wait<const FAIR: bool, P: Platform>(
-        &mut self,
-        semaphore: &Semaphore<FAIR, P>,
-        deadline: Option<Deadline>,
-        mut timed_out: bool,
-    ) -> bool {
+    fn wait(&mut self, deadline: Option<Deadline>, mut timed_out: bool) -> bool {
         loop {
-            let word = semaphore.poll();
+            let word = self.semaphore.poll();
             self.knows(word);
             if self.is_first() && (timed_out || word & PERMITS >= self.n) {
                 let taken = word & PERMITS >= self.n;
-                if self.leave(semaphore, word, taken) {
+                if self.leave(word, taken) {
                     return taken;
                 }
-            } else if !self.is_first() && (self.may_be_first(word) || self.outlasts(semaphore, word)) {
-                self.become_first(semaphore, word);
+            } else if !self.is_first() && (self.may_be_first(word) || self.outlasts(word)) {
+                self.become_first(word);
             } else if timed_out {
-                if self.give_up(semaphore, word) {
+                if self.give_up(word) {
                     return false;
                 }
-            } else if let Some(word) = self.announce(semaphore, word) {
-                self.sleep(semaphore, word, deadline);
+            } else if let Some(word) = self.announce(word) {
+                self.sleep(word, deadline);
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
             }
         }
@@ -412,49 +409,49 @@ impl Waiter {
     }
 
     /// Returns whether the first fails to come: then another may take its place.
-    fn outlasts<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
-        self.lapse.has_come::<P>((&raw const semaphore.word).addr(), is_on_its_way(word))
+    fn outlasts(&mut self, word: u32) -> bool {
+        self.lapse.has_come::<P>((&raw const self.semaphore.word).addr(), is_on_its_way(word))
     }
 
-    fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
+    fn become_first(&mut self, word: u32) {
         let others = if self.woken || word & PASSED != 0 { WAITERS } else { 0 };
         let new = STAMP.with::<P>(word, FIRST | others) & !PASSED;
-        if semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
+        if self.semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
             self.first = new & (FIRST | GENERATION);
-            self.lapse.end::<P>((&raw const semaphore.word).addr());
+            self.lapse.end::<P>((&raw const self.semaphore.word).addr());
         }
     }
 
     /// Leaves the first place, with its permits if `taken`; returns `false` if the word changed meanwhile.
-    fn leave<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32, taken: bool) -> bool {
+    fn leave(&self, word: u32, taken: bool) -> bool {
         let new = left_by_first(word) - if taken { self.n } else { 0 };
         // ORDERING semaphore.acquire: pairs with semaphore.release, as in `take`.
-        let left = semaphore.word.compare_exchange(word, new, Acquire, Relaxed).is_ok();
+        let left = self.semaphore.word.compare_exchange(word, new, Acquire, Relaxed).is_ok();
         if left {
             if word & ASLEEP == ASLEEP {
-                P::wake(&raw const semaphore.word, Lane::First, u32::MAX);
+                P::wake(&raw const self.semaphore.word, Lane::First, u32::MAX);
             }
-            semaphore.pass_on(word);
+            self.semaphore.pass_on(word);
         }
         left
     }
 
     /// Leaves without having been first; returns `false` if the word changed meanwhile.
-    fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
+    fn give_up(&self, word: u32) -> bool {
         if !self.woken {
             return true;
         }
         // Invariant 3. The exchange also shows that the word is current: `FIRST` may be gone. If it was woken as a
         // substitute, the first may be stopped, and needs another one.
-        let left = semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok();
+        let left = self.semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok();
         if left && is_on_its_way(word) {
-            P::wake(&raw const semaphore.word, Lane::Waiters, 1);
+            P::wake(&raw const self.semaphore.word, Lane::Waiters, 1);
         }
         left
     }
 
     /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
-    fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
+    fn announce(&self, word: u32) -> Option<u32> {
         let new = if !self.is_first() {
             STAMP.with::<P>(word, WAITERS)
         } else if !FAIR && P::now().saturating_sub(self.since) >= policy().handoff_after_ns {
@@ -462,22 +459,17 @@ impl Waiter {
         } else {
             word | PASSED
         };
-        if new != word && semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
+        if new != word && self.semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        semaphore.counters.count_if((new & !word) & HANDOFF != 0, Event::HandoffRequested);
+        self.semaphore.counters.count_if((new & !word) & HANDOFF != 0, Event::HandoffRequested);
         Some(new)
     }
 
-    fn sleep<const FAIR: bool, P: Platform>(
-        &mut self,
-        semaphore: &Semaphore<FAIR, P>,
-        word: u32,
-        deadline: Option<Deadline>,
-    ) {
+    fn sleep(&mut self, word: u32, deadline: Option<Deadline>) {
         let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
-        let parked = P::park(&semaphore.word, word, lane, self.lapse.or_at::<P>(deadline));
-        semaphore.counters.count_sleep(parked);
+        let parked = P::park(&self.semaphore.word, word, lane, self.lapse.or_at::<P>(deadline));
+        self.semaphore.counters.count_sleep(parked);
         self.woken = match parked {
             Parked::Woken => true,
             Parked::Changed => self.woken, // it did not sleep: its duty to wake remains
@@ -584,13 +576,13 @@ mod tests {
 
     #[test]
     fn a_waiter_becomes_first_when_the_place_is_free_or_it_was_woken_for_it() {
-        let waiter = |woken| Waiter { woken, ..Waiter::new(1) };
+        let semaphore = Semaphore::new(0);
+        let waiter = |woken| Waiter { woken, ..Waiter::new(&semaphore, 1) };
         assert!(waiter(false).may_be_first(3) && waiter(true).may_be_first(PASSED));
         assert!(!waiter(false).may_be_first(PASSED | WAITERS) && !waiter(true).may_be_first(FIRST));
-        let semaphore = Semaphore::new(0);
         semaphore.word.store(3 | PASSED, Relaxed);
         let mut woken = waiter(true);
-        woken.become_first(&semaphore, 3 | PASSED);
+        woken.become_first(3 | PASSED);
         assert!(woken.is_first());
         assert_eq!(semaphore.word.load(Relaxed), 3 | FIRST | WAITERS);
     }

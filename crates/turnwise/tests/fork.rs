@@ -9,7 +9,7 @@ use std::time::Duration;
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Native, Platform};
 use turnwise::rwsem::Prefer;
-use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, RawTimedLock, Semaphore};
+use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwLock, RawRwSem, RawTimedLock, RawTimedRwLock, Semaphore};
 
 /// Returns the ways to fork. Not by the bare system call under ThreadSanitizer (to which `cargo xtask check tsan`
 /// passes options), whose runtime has its own locks that a child might find held for ever, nor where a child's pages
@@ -194,8 +194,8 @@ fn a_readers_writer_lock_handed_off_to_threads_of_the_parent_is_free() {
     let readers: [fn(&RawRwSem) -> bool; 3] =
         [RawRwSem::try_read, |lock| lock.read_until(soon()), |lock| lock.read_with(Prefer::Writers, Some(soon()))];
     let others: [fn(&RawRwSem) -> bool; 4] = [
-        RawRwSem::try_write,
-        |lock| lock.write_until(soon()),
+        RawRwSem::try_lock,
+        |lock| lock.lock_until(soon()),
         RawRwSem::try_upgradable_read,
         |lock| lock.upgradable_read_until(soon()),
     ];

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
-use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, Semaphore};
+use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwLock, RawRwSem, Semaphore};
 
 static AWAY: AtomicBool = AtomicBool::new(false);
 static BACK: AtomicBool = AtomicBool::new(false);
@@ -178,16 +178,16 @@ static SHARED: RawRwSem = RawRwSem::new();
 const SHARED_RESERVED: ReservedLock = ReservedLock {
     word: || word(&SHARED),
     request: 1 << 29,
-    lock: || SHARED.write(),
-    try_lock: || SHARED.try_write(),
+    lock: || SHARED.lock(),
+    try_lock: || SHARED.try_lock(),
     unlock: write_unlock,
-    comes: || SHARED.write(),
+    comes: || SHARED.lock(),
     goes: write_unlock,
 };
 
 fn write_unlock() {
     // SAFETY: every caller has the lock.
-    unsafe { SHARED.unlock_write() }
+    unsafe { SHARED.unlock() }
 }
 
 #[test]

@@ -10,13 +10,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 use turnwise::platform::{Deadline, Native};
-use turnwise::raw::{RawLock, RawTimedLock, RawTimedRwLock};
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use turnwise::rwsem::Prefer;
 use turnwise::semaphore::PERMITS_MAX;
 use turnwise::spin::mcs::{McsNode, RawMcsLock};
 use turnwise::{
-    LockRef, Mutex, RawBigReaderLock, RawCondvar, RawMutex, RawQueuedSpinLock, RawReentrantMutex, RawRwSem,
-    RawSeqRwLock, RawSpinLock, RawTicketLock, ReentrantMutex, RwSem, Semaphore,
+    Condvar, LockRef, Mutex, RawBigReaderLock, RawMutex, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSeqRwLock,
+    RawSpinLock, RawTicketLock, ReentrantMutex, RwSem, Semaphore,
 };
 
 type RawBigReader = RawBigReaderLock<8>;
@@ -152,7 +152,7 @@ fn an_unlock_of_a_free_lock_does_nothing() {
     let shared = RawRwSem::new();
     shared.read();
     unlock(&shared);
-    assert!(shared.try_read() && !shared.try_write(), "its readers are still inside");
+    assert!(shared.try_read() && !shared.try_lock(), "its readers are still inside");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn an_unlock_of_a_free_sequence_lock_turns_its_sequence_round() {
     let lock = RawSeqRwLock::new();
     unlock(&lock);
     assert!(lock.try_read_begin().is_none() && !lock.is_locked());
-    lock.write();
+    lock.lock();
     let begin = lock.try_read_begin().expect("it looks as if nothing changed");
     assert!(!lock.read_retry(begin));
 }
@@ -242,9 +242,9 @@ fn a_reader_that_reads_again_waits_behind_a_waiting_writer_which_waits_for_it() 
 fn a_reader_that_writes_and_a_writer_that_reads_wait_for_themselves() {
     let lock = RawRwSem::new();
     lock.read();
-    assert!(!lock.try_write() && !lock.write_until(soon()));
+    assert!(!lock.try_lock() && !lock.lock_until(soon()));
     unlock_read(&lock);
-    lock.write();
+    lock.lock();
     for prefer in [Prefer::Readers, Prefer::Writers] {
         assert!(!lock.try_read_with(prefer) && !lock.read_with(prefer, Some(soon())));
     }
@@ -272,7 +272,7 @@ fn an_upgrade_beside_a_read_lock_of_ones_own_waits_for_itself() {
 #[test]
 fn an_upgrade_without_an_upgradable_read_lock_admits_a_second_writer() {
     let lock = RawRwSem::new();
-    lock.write();
+    lock.lock();
     // SAFETY: none: this is the misuse, as in `unlock`.
     assert!(unsafe { lock.try_upgrade() && lock.upgrade_until(soon()) });
     unlock(&lock);
@@ -284,7 +284,7 @@ fn a_downgrade_of_a_free_lock_leaves_a_lock_that_nobody_has() {
     let lock = RawRwSem::new();
     // SAFETY: none: this is the misuse, as in `unlock`.
     unsafe { lock.downgrade() };
-    assert!(!lock.try_write() && lock.try_read());
+    assert!(!lock.try_lock() && lock.try_read());
     unlock_read(&lock);
     unlock_read(&lock);
     // SAFETY: none, again.
@@ -329,13 +329,13 @@ fn a_release_of_a_free_re_entrant_mutex_changes_nothing() {
 /// That waiters may have different mutexes is tested in `condvar.rs`.
 #[test]
 fn a_wait_without_the_mutex_returns_with_it() {
-    let (mutex, changed) = (RawMutex::new(), RawCondvar::new());
+    let (mutex, changed) = (RawMutex::new(), Condvar::new());
     for is_anothers in [false, true] {
         if is_anothers {
             thread::scope(|s| s.spawn(|| mutex.lock()).join().expect("it does not panic"));
         }
         // SAFETY: none: the caller does not hold the mutex. All are atomic words, as in `unlock`.
-        assert!(unsafe { changed.wait(&mutex, Some(soon())) }.timed_out());
+        assert!(unsafe { changed.wait_raw(&mutex, Some(soon())) }.timed_out());
         assert!(mutex.is_locked() && !mutex.try_lock());
         unlock(&mutex);
         works(&mutex);

@@ -54,7 +54,7 @@ fn timed_waits_end_and_the_owner_never_waits() {
 #[test]
 fn a_part_of_the_data_keeps_the_lock_and_a_panic_releases_it() {
     let lock = ReentrantMutex::new((RefCell::new(1), 2));
-    let part = ReentrantMutexGuard::map(lock.lock(), |pair| &pair.0);
+    let part = ReentrantMutexGuard::map_shared(lock.lock(), |pair| &pair.0);
     *part.borrow_mut() += 4;
     assert!(lock.is_locked());
     drop(part);

@@ -4,6 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise::platform::{Deadline, Native};
+use turnwise::raw::{RawLock, RawRwLock, RawTimedRwLock};
 use turnwise::rwsem::Prefer;
 use turnwise::{
     MappedRwSemReadGuard, MappedRwSemWriteGuard, RawRwSem, RwLock, RwSem, RwSemReadGuard, RwSemUpgradableGuard,
@@ -214,9 +215,9 @@ fn a_sleeping_writer_bars_readers_that_respect_it_and_no_others() {
     lock.read();
     std::thread::scope(|s| {
         s.spawn(|| {
-            lock.write();
+            lock.lock();
             // SAFETY: locked above.
-            unsafe { lock.unlock_write() };
+            unsafe { lock.unlock() };
         });
         while lock.try_read() {
             // SAFETY: locked above.
@@ -231,7 +232,7 @@ fn a_sleeping_writer_bars_readers_that_respect_it_and_no_others() {
             lock.unlock_read_with(Prefer::Readers);
         }
     });
-    assert!(lock.try_write());
+    assert!(lock.try_lock());
 }
 
 #[test]
@@ -301,7 +302,7 @@ fn the_count_of_readers_does_not_overflow() {
     // SAFETY: the lock begins with its word.
     let word = unsafe { &*(&raw const lock).cast::<AtomicU32>() };
     word.store(FULL, Relaxed);
-    assert!(!lock.try_read() && !lock.read_until(Deadline::after::<Native>(SOON)) && !lock.try_write());
+    assert!(!lock.try_read() && !lock.read_until(Deadline::after::<Native>(SOON)) && !lock.try_lock());
     assert_eq!(word.load(Relaxed), FULL);
     std::thread::scope(|s| {
         s.spawn(|| lock.read());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use turnwise::{RawSeqRwLock, SeqRwLock};
+use turnwise::{RawLock, RawSeqRwLock, SeqRwLock};
 
 /// Fewer under Miri, which interprets, some thousand times slower.
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
@@ -111,7 +111,7 @@ fn a_writer_publishes_when_it_says_so() {
 fn a_reader_behind_a_writer_that_stays_waits_and_then_has_the_lock() {
     let lock = RawSeqRwLock::new();
     let part = AtomicU64::new(0);
-    lock.write();
+    lock.lock();
     assert_eq!(lock.try_read_begin(), None);
     std::thread::scope(|s| {
         let patient = s.spawn(|| lock.read_with(|| part.load(Relaxed)));
@@ -119,7 +119,7 @@ fn a_reader_behind_a_writer_that_stays_waits_and_then_has_the_lock() {
         std::thread::sleep(Duration::from_millis(20));
         part.store(1, Relaxed);
         // SAFETY: locked above.
-        unsafe { lock.unlock_write() };
+        unsafe { lock.unlock() };
         assert_eq!(patient.join().expect("no panic"), 1);
         assert_eq!(begins.join().expect("no panic"), 2);
     });
@@ -131,15 +131,15 @@ fn the_second_pass_is_blocking_and_the_last() {
     let lock = RawSeqRwLock::new();
     let mut reader = lock.reader();
     assert!(!reader.is_blocking());
-    lock.write();
+    lock.lock();
     // SAFETY: locked above.
-    unsafe { lock.unlock_write() };
+    unsafe { lock.unlock() };
     assert!(reader.retry() && reader.is_blocking());
-    assert!(!lock.try_write());
+    assert!(!lock.try_lock());
     assert!(!reader.retry(), "nobody can spoil the second pass");
     assert!(lock.is_locked(), "held until the reader goes");
     drop(reader);
-    assert!(lock.try_write());
+    assert!(lock.try_lock());
     // SAFETY: locked above.
-    unsafe { lock.unlock_write() };
+    unsafe { lock.unlock() };
 }

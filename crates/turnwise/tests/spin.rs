@@ -50,13 +50,13 @@ fn excludes<R: RawLock>(lock: Lock<R, Pair>) {
 #[test]
 fn ttas_excludes() {
     excludes(SpinLock::new(Pair::default()));
-    excludes(SpinLock::<_, Exponential>::with_backoff(Pair::default()));
+    excludes(SpinLock::<_, Exponential>::const_new_in(Pair::default()));
 }
 
 #[test]
 fn ticket_excludes() {
     excludes(TicketLock::new(Pair::default()));
-    excludes(TicketLock::<_, Proportional>::with_backoff(Pair::default()));
+    excludes(TicketLock::<_, Proportional>::const_new_in(Pair::default()));
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn tries_and_times_out<R: RawTimedLock>(lock: Lock<R, Pair>) {
 #[test]
 fn timed_waits_end_and_leave_the_lock_usable() {
     tries_and_times_out(SpinLock::new(Pair::default()));
-    tries_and_times_out(SpinLock::<_, Exponential>::with_backoff(Pair::default()));
+    tries_and_times_out(SpinLock::<_, Exponential>::const_new_in(Pair::default()));
     tries_and_times_out(TicketLock::new(Pair::default()));
-    tries_and_times_out(TicketLock::<_, Proportional>::with_backoff(Pair::default()));
+    tries_and_times_out(TicketLock::<_, Proportional>::const_new_in(Pair::default()));
     tries_and_times_out(QueuedSpinLock::new(Pair::default()));
 }
 
@@ -222,7 +222,7 @@ fn unsized_data_works() {
 
 #[test]
 fn waiters_see_a_release_while_backing_off() {
-    let lock = SpinLock::<(), Exponential<1_000, 100_000>>::with_backoff(());
+    let lock = SpinLock::<(), Exponential<1_000, 100_000>>::const_new_in(());
     let released = AtomicBool::new(false);
     let held = lock.lock();
     std::thread::scope(|s| {

@@ -6,7 +6,7 @@ use machine::{Config, Traced, run, work};
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::platform::{Clock, Deadline, Platform};
-use turnwise::raw::{RawLock, RawTimedLock};
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use turnwise::{RawMutex, RawRwSem};
 
 /// A way to take a lock.
@@ -45,7 +45,7 @@ impl Locks {
         match how {
             How::Mutex => self.mutex.lock_until(deadline),
             How::Read => self.rwsem.read_until(deadline),
-            How::Write => self.rwsem.write_until(deadline),
+            How::Write => self.rwsem.lock_until(deadline),
             How::Upgradable => self.rwsem.upgradable_read_until(deadline),
         }
     }
@@ -54,7 +54,7 @@ impl Locks {
         match how {
             How::Mutex => self.mutex.lock(),
             How::Read => self.rwsem.read(),
-            How::Write => self.rwsem.write(),
+            How::Write => self.rwsem.lock(),
             How::Upgradable => self.rwsem.upgradable_read(),
         }
     }
@@ -62,7 +62,7 @@ impl Locks {
     /// Acts as an owner that keeps all other threads out.
     fn own(&self) {
         self.mutex.lock();
-        self.rwsem.write();
+        self.rwsem.lock();
     }
 
     fn disown(&self) {
@@ -70,7 +70,7 @@ impl Locks {
         // SAFETY: `own` came before.
         unsafe {
             self.mutex.unlock();
-            self.rwsem.unlock_write();
+            self.rwsem.unlock();
         }
     }
 }

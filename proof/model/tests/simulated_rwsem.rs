@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawRwSem;
 use turnwise::platform::Platform;
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::wait::Policy;
 
 const THREADS: usize = 8;
@@ -44,7 +45,7 @@ fn crowd(config: Config, writers: usize, rounds: u64) -> Crowd {
 fn section(lock: &RawRwSem<Traced>, shared: &Shared, write: bool) {
     let begin = Traced::now();
     let (inside, longest) = if write {
-        lock.write();
+        lock.lock();
         (&shared.writers, &shared.write_max_ns)
     } else {
         lock.read();
@@ -57,7 +58,7 @@ fn section(lock: &RawRwSem<Traced>, shared: &Shared, write: bool) {
     assert!(writers == 0 || writers == 1 && readers == 0, "{readers} readers beside {writers} writers");
     inside.set(inside.get() - 1);
     // SAFETY: locked above.
-    unsafe { if write { lock.unlock_write() } else { lock.unlock_read() } }
+    unsafe { if write { lock.unlock() } else { lock.unlock_read() } }
     work(2);
 }
 
@@ -105,10 +106,10 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Traced>), release: unsafe fn(&RawRwSe
         Box::new(move || {
             let end = Traced::now() + 40 * HANDOFF_AFTER_NS;
             while turns.get() < TURNS && Traced::now() < end {
-                lock.write();
+                lock.lock();
                 work(LONG);
                 // SAFETY: locked above.
-                unsafe { lock.unlock_write() };
+                unsafe { lock.unlock() };
             }
         })
     };
@@ -134,7 +135,7 @@ fn a_waiter_that_always_finds_the_lock_taken_requests_a_handoff() {
     type Mode = (&'static str, fn(&RawRwSem<Traced>), unsafe fn(&RawRwSem<Traced>));
     let modes: [Mode; 3] = [
         ("reader", RawRwSem::read, RawRwSem::unlock_read),
-        ("writer", RawRwSem::write, RawRwSem::unlock_write),
+        ("writer", RawRwSem::lock, RawRwSem::unlock),
         ("upgradable reader", RawRwSem::upgradable_read, RawRwSem::unlock_upgradable),
     ];
     for (who, wait, release) in modes {

@@ -22,7 +22,7 @@ impl WaitTimeoutResult {
 
 /// A condition variable backed by Turnwise.
 pub struct Condvar {
-    inner: turnwise::RawCondvar,
+    inner: turnwise::Condvar,
     /// Threads that wait and were not notified: the notifications' results. Turnwise's do not report them.
     waiting: AtomicUsize,
 }
@@ -30,7 +30,7 @@ pub struct Condvar {
 impl Condvar {
     /// Creates one without waiters.
     pub const fn new() -> Condvar {
-        Condvar { inner: turnwise::RawCondvar::new(), waiting: AtomicUsize::new(0) }
+        Condvar { inner: turnwise::Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
     fn leave(&self) -> bool {
@@ -62,7 +62,7 @@ impl Condvar {
         // SAFETY: only this wait unlocks the mutex, and locks it again.
         let mutex = unsafe { MutexGuard::mutex(guard).raw() };
         // SAFETY: the guard shows that this thread has the mutex.
-        let ended = unsafe { self.inner.wait(&mutex.0, until.map(deadline)) };
+        let ended = unsafe { self.inner.wait_raw(&mutex.0, until.map(deadline)) };
         if ended.timed_out() {
             self.leave();
         }

@@ -8,6 +8,7 @@ use lock_api::GuardNoSend;
 use std::time::Instant;
 use turnwise::RawRwSem;
 use turnwise::platform::{Deadline, Native};
+use turnwise::raw::{RawLock as _, RawRwLock as _, RawTimedLock as _, RawTimedRwLock as _};
 use turnwise::rwsem::Prefer;
 
 /// Raw readers-writer lock type backed by Turnwise.
@@ -48,14 +49,14 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     any_thread! {
         lock_shared() = |lock| lock.read();
         try_lock_shared() -> bool = |lock| lock.try_read();
-        lock_exclusive() = |lock| lock.write();
-        try_lock_exclusive() -> bool = |lock| lock.try_write();
+        lock_exclusive() = |lock| lock.lock();
+        try_lock_exclusive() -> bool = |lock| lock.try_lock();
         is_locked() -> bool = |lock| lock.is_locked();
         is_locked_exclusive() -> bool = |lock| lock.is_write_locked();
     }
     owner! {
         unlock_shared() = unlock_read();
-        unlock_exclusive() = unlock_write();
+        unlock_exclusive() = unlock();
     }
 }
 
@@ -63,7 +64,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
     owner! {
         unlock_shared_fair() = unlock_read();
-        unlock_exclusive_fair() = unlock_write();
+        unlock_exclusive_fair() = unlock();
     }
 }
 
@@ -80,8 +81,8 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     any_thread! {
         try_lock_shared_for(timeout: Duration) -> bool = |lock| lock.try_read() || lock.read_until(after(timeout));
         try_lock_shared_until(at: Instant) -> bool = |lock| lock.try_read() || lock.read_until(deadline(at));
-        try_lock_exclusive_for(timeout: Duration) -> bool = |lock| lock.try_write() || lock.write_until(after(timeout));
-        try_lock_exclusive_until(at: Instant) -> bool = |lock| lock.try_write() || lock.write_until(deadline(at));
+        try_lock_exclusive_for(timeout: Duration) -> bool = |lock| lock.try_lock() || lock.lock_until(after(timeout));
+        try_lock_exclusive_until(at: Instant) -> bool = |lock| lock.try_lock() || lock.lock_until(deadline(at));
     }
 }
 

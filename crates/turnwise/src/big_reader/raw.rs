@@ -53,7 +53,8 @@
 //! - P3. A reader that spreads the lock waits for the others inside for `SPREAD_WAIT`, then reads as before. A timed
 //!   wait ends at its deadline, and leaves the lock as it was.
 
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
+use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
 use core::fmt;
@@ -75,15 +76,18 @@ const fn count(word: u32) -> i32 {
     word.cast_signed() >> ONE.trailing_zeros()
 }
 
-/// A value on its own cache lines.
-#[repr(C, align(128))]
-struct Apart<T>(T);
-
-/// The slot of the readers of one or more CPUs.
+/// The slot of the readers of one or more CPUs, on its own cache lines.
+#[repr(align(128))]
 struct Slot<P: Platform> {
     count: P::U32,
     /// How often a reader has met other readers in the gathered lock since one last met a writer.
     met: P::U32,
+}
+
+/// The inner lock, on its own cache lines.
+#[repr(align(128))]
+struct Inner<P: Platform> {
+    lock: RawRwSem<P>,
 }
 
 /// A big-reader lock without data, with `N` slots for readers: a power of two, up to 256. All-zero bytes are an
@@ -101,80 +105,79 @@ struct Slot<P: Platform> {
 #[repr(C, align(128))]
 pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> {
     gate: P::U32,
-    inner: Apart<RawRwSem<P>>,
-    slots: [Apart<Slot<P>>; N],
+    inner: Inner<P>,
+    slots: [Slot<P>; N],
 }
 
-impl<P: ConstPlatform> Slot<P> {
-    const fn new() -> Self {
-        Slot { count: core::sync::atomic::AtomicU32::new(0), met: core::sync::atomic::AtomicU32::new(0) }
+raw_constructors!(default RawBigReaderLock [const N: usize,] [N,], "an unlocked lock", {
+    gate: U32,
+    inner: [Inner { lock: [RawRwSem<P>] }],
+    slots: [Slot { count: U32, met: U32 }; N, Self::HAS_SLOTS],
+});
+
+// SAFETY: the write lock is that of a `RawRwSem`, which satisfies the contract among writers.
+unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
+    const NAME: &'static str = "BigReaderLock";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write_with(None);
+    }
+
+    /// Acquires the lock for writing if it is free. May fail on a free lock while a reader finds itself barred.
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.inner().try_lock() && (!self.is_spread() || self.try_gather())
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `unlock`: the caller has the write lock, and with it the inner one.
+        unsafe { self.inner().unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.inner().is_locked() || self.sum(self.gate.load(Relaxed)) != 0
+    }
+
+    /// Returns what has happened so far to the inner lock. Reads of a spread lock are not counted.
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.inner().stats()
     }
 }
 
-impl<const N: usize> RawBigReaderLock<N> {
-    /// Creates an unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::const_new_in()
+// SAFETY: it acquires as `lock` does.
+unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
     }
 }
 
-impl<const N: usize, P: ConstPlatform> RawBigReaderLock<N, P> {
-    /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-    #[must_use]
-    pub const fn const_new_in() -> Self {
-        const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
-        RawBigReaderLock {
-            gate: core::sync::atomic::AtomicU32::new(0),
-            inner: Apart(RawRwSem::const_new_in()),
-            slots: [const { Apart(Slot::new()) }; N],
-        }
-    }
-}
-
-impl<const N: usize> Default for RawBigReaderLock<N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Readers.
-impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
-    /// Creates an unlocked lock on any platform.
-    #[must_use]
-    pub fn new_in() -> Self {
-        const { assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number") };
-        RawBigReaderLock {
-            gate: P::U32::new(0),
-            inner: Apart(RawRwSem::new_in()),
-            slots: core::array::from_fn(|_| Apart(Slot { count: P::U32::new(0), met: P::U32::new(0) })),
-        }
-    }
-
+// SAFETY: readers are admitted while no writer is: gathered, by the inner lock; spread, since a writer waits until the
+// sum is 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
+unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
     /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come in between.
     #[inline]
-    pub fn read(&self) {
+    fn read(&self) {
         let _ = self.enter() || self.read_gathered(None);
-    }
-
-    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn read_until(&self, deadline: Deadline) -> bool {
-        self.enter() || self.read_gathered(Some(deadline))
     }
 
     /// Acquires the lock for reading, unless a writer holds it or waits.
     #[inline]
-    pub fn try_read(&self) -> bool {
+    fn try_read(&self) -> bool {
         self.enter() || self.inner().try_read() && self.has_inner()
     }
 
-    /// Releases a read lock.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
     #[inline]
-    pub unsafe fn unlock_read(&self) {
+    unsafe fn unlock_read(&self) {
         if !self.is_spread() {
             // SAFETY: contract of `unlock_read`: the caller has a read lock, which is the inner one (invariant 2).
             return unsafe { self.inner().unlock_read() };
@@ -190,13 +193,26 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         }
         self.leave_by_gate();
     }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.enter() || self.read_gathered(Some(deadline))
+    }
+}
+
+/// Readers.
+impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
+    const HAS_SLOTS: () = assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number");
 
     /// Spreads the lock now, as readers would eventually. It waits like a writer.
     pub fn spread(&self) {
-        self.inner().write();
+        self.inner().lock();
         self.open();
-        // SAFETY: contract of `RawRwSem::unlock_write`: acquired above.
-        unsafe { self.inner().unlock_write() }
+        // SAFETY: contract of `RawLock::unlock`: acquired above.
+        unsafe { self.inner().unlock() }
     }
 
     /// Returns the number of the slot of the CPU that this thread is on. Neighbouring CPUs share one if there are more
@@ -211,12 +227,12 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
 
     #[inline(always)]
     fn slot(&self) -> &Slot<P> {
-        &self.slots[Self::place()].0
+        &self.slots[Self::place()]
     }
 
     #[inline(always)]
     fn inner(&self) -> &RawRwSem<P> {
-        &self.inner.0
+        &self.inner.lock
     }
 
     #[inline(always)]
@@ -287,7 +303,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         if u64::from(times) < policy().spread_after {
             return self.has_inner();
         }
-        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has just acquired it so.
+        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has just acquired it so.
         unsafe { self.inner().unlock_read() }
         self.spread_and_enter(deadline) || self.read_gathered(deadline)
     }
@@ -307,7 +323,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     #[cold]
     fn move_to_slot(&self) {
         self.slot().count.fetch_add(ONE, Relaxed);
-        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has acquired it so.
+        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has acquired it so.
         unsafe { self.inner().unlock_read() }
     }
 
@@ -318,40 +334,22 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         let soon = Deadline::after::<P>(SPREAD_WAIT);
         let until = deadline.filter(|deadline| deadline.monotonic::<P>() < soon.at).unwrap_or(soon);
         self.slot().met.store(0, Relaxed);
-        if !self.inner().write_until(until) {
+        if !self.inner().lock_until(until) {
             return false;
         }
         self.open();
         self.slot().count.fetch_add(ONE, Relaxed);
-        // SAFETY: contract of `RawRwSem::unlock_write`: acquired above.
-        unsafe { self.inner().unlock_write() }
+        // SAFETY: contract of `RawLock::unlock`: acquired above.
+        unsafe { self.inner().unlock() }
         true
     }
 }
 
 /// Writers.
 impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
-    /// Acquires the lock for writing.
-    #[inline]
-    pub fn write(&self) {
-        self.write_with(None);
-    }
-
-    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn write_until(&self, deadline: Deadline) -> bool {
-        self.write_with(Some(deadline))
-    }
-
     #[inline]
     fn write_with(&self, deadline: Option<Deadline>) -> bool {
         self.inner().write_with(deadline) && (!self.is_spread() || self.gather(|lock| lock.wait(deadline)))
-    }
-
-    /// Acquires the lock for writing if it is free. May fail on a free lock while a reader finds itself barred.
-    #[inline]
-    pub fn try_write(&self) -> bool {
-        self.inner().try_write() && (!self.is_spread() || self.try_gather())
     }
 
     /// Closes the slots if there appear to be no readers in them; otherwise releases the inner lock.
@@ -360,19 +358,9 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         if self.sum(self.gate.load(Relaxed)) == 0 {
             return self.gather(Self::is_alone);
         }
-        // SAFETY: contract of `RawRwSem::unlock_write`: the caller has acquired it.
-        unsafe { self.inner().unlock_write() }
+        // SAFETY: contract of `RawLock::unlock`: the caller has acquired it.
+        unsafe { self.inner().unlock() }
         false
-    }
-
-    /// Releases the write lock.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
-    #[inline]
-    pub unsafe fn unlock_write(&self) {
-        // SAFETY: contract of `unlock_write`: the caller has the write lock, and with it the inner one.
-        unsafe { self.inner().unlock_write() }
     }
 
     /// Closes the slots; if the wait for their readers succeeds, the lock is gathered and the caller owns it. Otherwise
@@ -385,8 +373,8 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         self.gate.fetch_and(if alone { COUNT } else { COUNT | SPREAD }, Relaxed);
         if !alone {
             self.open_slots();
-            // SAFETY: contract of `RawRwSem::unlock_write`: the caller has acquired it.
-            unsafe { self.inner().unlock_write() }
+            // SAFETY: contract of `RawLock::unlock`: the caller has acquired it.
+            unsafe { self.inner().unlock() }
         }
         alone
     }
@@ -398,7 +386,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 
     fn open_slots(&self) {
-        for Apart(slot) in &self.slots {
+        for slot in &self.slots {
             // ORDERING big_reader.open: pairs with big_reader.enter: readers see what writers wrote, and `SPREAD`.
             slot.count.fetch_or(OPEN, Release);
         }
@@ -407,7 +395,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     /// Closes all slots, and moves their counts to the gate.
     fn close(&self) {
         let mut moved = 0_u32;
-        for Apart(slot) in &self.slots {
+        for slot in &self.slots {
             // ORDERING big_reader.close: pairs with big_reader.leave: those that left by this slot are done.
             moved = moved.wrapping_add(slot.count.swap(0, Acquire) & COUNT);
         }
@@ -424,7 +412,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
 
     /// Returns the number of readers, given the gate's word, in units of `ONE`.
     fn sum(&self, gate: u32) -> u32 {
-        self.slots.iter().fold(gate & COUNT, |sum, Apart(slot)| sum.wrapping_add(slot.count.load(Relaxed) & COUNT))
+        self.slots.iter().fold(gate & COUNT, |sum, slot| sum.wrapping_add(slot.count.load(Relaxed) & COUNT))
     }
 
     /// Waits until the readers have left; gives up at the deadline if there is one. Returns whether they have.
@@ -455,34 +443,11 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         }
     }
 
-    /// Returns whether the lock is currently held.
-    pub fn is_locked(&self) -> bool {
-        self.inner().is_locked() || self.sum(self.gate.load(Relaxed)) != 0
-    }
-
     /// Returns whether a writer currently holds the lock, or waits for readers to leave.
     pub fn is_write_locked(&self) -> bool {
         self.inner().is_write_locked()
     }
-
-    /// Returns what has happened so far to the inner lock. Reads of a spread lock are not counted.
-    #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
-        self.inner().stats()
-    }
 }
-
-// SAFETY: the write lock is that of a `RawRwSem`, which satisfies the contract among writers. Readers are admitted
-// while no writer is: gathered, by the inner lock; spread, since a writer waits until the sum is 0 (invariant 4), after
-// their big_reader.leave and big_reader.gate, and they enter by big_reader.enter. Timed forms acquire as the others do.
-raw_rw_lock!(
-    [const N: usize, P: Platform] RawBigReaderLock<N, P>,
-    "BigReaderLock",
-    read,
-    try_read,
-    unlock_read,
-    read_until
-);
 
 impl<const N: usize, P: Platform> fmt::Debug for RawBigReaderLock<N, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -78,8 +78,8 @@ macro_rules! raw_mutex {
 }
 
 raw_mutex!(, RawMutex, RawMutex::new(), GuardNoSend);
-raw_mutex!(B, RawSpinLock<B>, RawSpinLock::with_backoff(), GuardSend);
-raw_mutex!(B, RawTicketLock<B>, RawTicketLock::with_backoff(), GuardSend);
+raw_mutex!(B, RawSpinLock<B>, RawSpinLock::const_new_in(), GuardSend);
+raw_mutex!(B, RawTicketLock<B>, RawTicketLock::const_new_in(), GuardSend);
 raw_mutex!(, RawQueuedSpinLock, RawQueuedSpinLock::new(), GuardSend);
 
 // SAFETY: contract of `RawLock`, which `unlock_fair` keeps: the thread that is granted the lock acquires

@@ -1,12 +1,50 @@
 //! Implements lock_api's traits of readers-writer locks.
 
 use crate::platform::{Deadline, DefaultPlatform};
+use crate::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::RawRwSem;
 use core::time::Duration;
 use lock_api::GuardNoSend;
 
 fn after(timeout: Duration) -> Deadline {
     Deadline::after::<DefaultPlatform>(timeout)
+}
+
+/// Defines lock_api's methods that acquire the lock in one mode, for any thread, by ours.
+macro_rules! acquires {
+    ($($wait:ident = $ours:ident, $try:ident = $tries:ident;)*) => {$(
+        #[inline]
+        fn $wait(&self) -> GuardNoSend {
+            self.$ours();
+            GuardNoSend::new()
+        }
+
+        #[inline]
+        fn $try(&self) -> Option<GuardNoSend> {
+            self.$tries().then(GuardNoSend::new)
+        }
+    )*};
+    ($($for:ident, $until:ident = $tries:ident, $ours:ident;)*) => {$(
+        fn $for(&self, timeout: Duration) -> Option<GuardNoSend> {
+            (self.$tries() || self.$ours(after(timeout))).then(GuardNoSend::new)
+        }
+
+        fn $until(&self, deadline: Deadline) -> Option<GuardNoSend> {
+            self.$ours(deadline).then(GuardNoSend::new)
+        }
+    )*};
+}
+
+/// Defines lock_api's methods that release the lock in one mode, or go from one to another, by ours.
+macro_rules! releases {
+    ($($name:ident $(-> $out:ty)? = $ours:ident;)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, _guard: GuardNoSend) $(-> $out)? {
+            // SAFETY: contract of lock_api's method, which is that of ours: the caller has the lock in that mode.
+            unsafe { RawRwSem::$ours(self) };
+            $(<$out>::new())?
+        }
+    )*};
 }
 
 // SAFETY: `RawRwSem` admits readers or one writer, and orders them (rwsem.read, rwsem.write, rwsem.unlock_read,
@@ -17,42 +55,18 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
     type SharedGuard = GuardNoSend;
     type ExclusiveGuard = GuardNoSend;
 
-    #[inline]
-    fn lock_shared(&self) -> GuardNoSend {
-        self.read();
-        GuardNoSend::new()
+    acquires! {
+        lock_shared = read, try_lock_shared = try_read;
+        lock_exclusive = lock, try_lock_exclusive = try_lock;
     }
 
-    #[inline]
-    fn try_lock_shared(&self) -> Option<GuardNoSend> {
-        self.try_read().then(GuardNoSend::new)
-    }
-
-    #[inline]
-    unsafe fn unlock_shared(&self, _guard: GuardNoSend) {
-        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has a read lock.
-        unsafe { self.unlock_read() }
-    }
-
-    #[inline]
-    fn lock_exclusive(&self) -> GuardNoSend {
-        self.write();
-        GuardNoSend::new()
-    }
-
-    #[inline]
-    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
-        self.try_write().then(GuardNoSend::new)
-    }
-
-    #[inline]
-    unsafe fn unlock_exclusive(&self, _guard: GuardNoSend) {
-        // SAFETY: contract of `RawRwSem::unlock_write`: the caller has the write lock.
-        unsafe { self.unlock_write() }
+    releases! {
+        unlock_shared = unlock_read;
+        unlock_exclusive = unlock;
     }
 
     fn is_locked(&self) -> bool {
-        RawRwSem::is_locked(self)
+        RawLock::is_locked(self)
     }
 
     fn is_locked_exclusive(&self) -> bool {
@@ -62,11 +76,7 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
 
 // SAFETY: `RawRwSem::downgrade` releases (rwsem.release) and keeps, in one exchange, a read lock that excludes writers.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwSem {
-    unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: contract of `RawRwSem::downgrade`: the caller has the write lock.
-        unsafe { RawRwSem::downgrade(self) };
-        guard
-    }
+    releases! { downgrade -> GuardNoSend = downgrade; }
 }
 
 // SAFETY: the timed forms acquire like the others: by rwsem.read and rwsem.write.
@@ -74,20 +84,9 @@ unsafe impl lock_api::RawRwLockTimed for RawRwSem {
     type Duration = Duration;
     type Instant = Deadline;
 
-    fn try_lock_shared_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        (self.try_read() || self.read_until(after(timeout))).then(GuardNoSend::new)
-    }
-
-    fn try_lock_shared_until(&self, deadline: Deadline) -> Option<GuardNoSend> {
-        self.read_until(deadline).then(GuardNoSend::new)
-    }
-
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        (self.try_write() || self.write_until(after(timeout))).then(GuardNoSend::new)
-    }
-
-    fn try_lock_exclusive_until(&self, deadline: Deadline) -> Option<GuardNoSend> {
-        self.write_until(deadline).then(GuardNoSend::new)
+    acquires! {
+        try_lock_shared_for, try_lock_shared_until = try_read, read_until;
+        try_lock_exclusive_for, try_lock_exclusive_until = try_lock, lock_until;
     }
 }
 
@@ -101,24 +100,11 @@ fn upgraded(yes: bool, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
 unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     type UpgradableGuard = GuardNoSend;
 
-    fn lock_upgradable(&self) -> GuardNoSend {
-        self.upgradable_read();
-        GuardNoSend::new()
-    }
+    acquires! { lock_upgradable = upgradable_read, try_lock_upgradable = try_upgradable_read; }
 
-    fn try_lock_upgradable(&self) -> Option<GuardNoSend> {
-        self.try_upgradable_read().then(GuardNoSend::new)
-    }
-
-    unsafe fn unlock_upgradable(&self, _guard: GuardNoSend) {
-        // SAFETY: contract of `RawRwSem::unlock_upgradable`: the caller has the upgradable read lock.
-        unsafe { RawRwSem::unlock_upgradable(self) }
-    }
-
-    unsafe fn upgrade(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: contract of `RawRwSem::upgrade`: the caller has the upgradable read lock.
-        unsafe { RawRwSem::upgrade(self) };
-        guard
+    releases! {
+        unlock_upgradable = unlock_upgradable;
+        upgrade -> GuardNoSend = upgrade;
     }
 
     unsafe fn try_upgrade(&self, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
@@ -129,28 +115,15 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
 
 // SAFETY: the downgrades release (rwsem.release) and keep, in one exchange, a read lock that excludes writers.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwSem {
-    unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: contract of `RawRwSem::downgrade_upgradable`: the caller has the upgradable read lock.
-        unsafe { RawRwSem::downgrade_upgradable(self) };
-        guard
-    }
-
-    unsafe fn downgrade_to_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the caller has the write lock.
-        unsafe { RawRwSem::downgrade_to_upgradable(self) };
-        guard
+    releases! {
+        downgrade_upgradable -> GuardNoSend = downgrade_upgradable;
+        downgrade_to_upgradable -> GuardNoSend = downgrade_to_upgradable;
     }
 }
 
 // SAFETY: the timed forms acquire like the others: by rwsem.write.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwSem {
-    fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        (self.try_upgradable_read() || self.upgradable_read_until(after(timeout))).then(GuardNoSend::new)
-    }
-
-    fn try_lock_upgradable_until(&self, deadline: Deadline) -> Option<GuardNoSend> {
-        self.upgradable_read_until(deadline).then(GuardNoSend::new)
-    }
+    acquires! { try_lock_upgradable_for, try_lock_upgradable_until = try_upgradable_read, upgradable_read_until; }
 
     unsafe fn try_upgrade_for(&self, guard: GuardNoSend, timeout: Duration) -> Result<GuardNoSend, GuardNoSend> {
         // SAFETY: contracts of `RawRwSem::try_upgrade` and `upgrade_until`: the caller has the upgradable read lock.

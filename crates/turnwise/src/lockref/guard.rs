@@ -1,7 +1,9 @@
 //! The guard of the lock of a [`LockRef`].
 
 use super::raw::{COUNT_MAX, DEAD, LockRef, ONE, count, no_reference, too_many};
+use crate::order::released;
 use crate::platform::{DefaultPlatform, IntWord, Platform};
+use crate::raw::RawLock;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -81,8 +83,9 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
 impl<P: Platform> Drop for LockRefGuard<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: contract of `LockRef::force_unlock`: the guard has the lock, and is gone.
-        unsafe { self.of.force_unlock() }
+        released(self.of.name());
+        // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and is gone.
+        unsafe { self.of.unlock() }
     }
 }
 

@@ -38,7 +38,7 @@
 //!         if let Some(&found) = table.get(&key) {
 //!             // SAFETY: entries leave the table before they are freed, and we hold the table's lock.
 //!             let entry = unsafe { found.0.as_ref() };
-//!             if entry.refs.get_not_zero() {
+//!             if entry.refs.raw().get_not_zero() {
 //!                 *entry.refs.lock() += 1;
 //!                 return Handle(found);
 //!             }
@@ -57,7 +57,7 @@
 //!
 //! impl Clone for Handle {
 //!     fn clone(&self) -> Handle {
-//!         self.entry().refs.get();
+//!         self.entry().refs.raw().get();
 //!         Handle(self.0)
 //!     }
 //! }
@@ -65,10 +65,9 @@
 //! impl Drop for Handle {
 //!     fn drop(&mut self) {
 //!         // Nearly always one exchange: others have references too.
-//!         let Some(last) = self.entry().refs.put_or_lock() else { return };
-//!         let refs = LockRefCellGuard::refs(&last);
-//!         refs.mark_dead(); // from here on `find` makes a new entry
-//!         refs.put();
+//!         let Some(mut last) = self.entry().refs.put_or_lock() else { return };
+//!         LockRefCellGuard::refs(&mut last).mark_dead(); // from here on `find` makes a new entry
+//!         LockRefCellGuard::refs(&mut last).put();
 //!         drop(last);
 //!         let mut table = TABLE.lock();
 //!         let table = table.get_or_insert_default();
@@ -82,7 +81,7 @@
 //!
 //! let first = Handle::find(7);
 //! let second = Handle::find(7);
-//! assert_eq!(first.entry().refs.count(), 2);
+//! assert_eq!(first.entry().refs.raw().count(), 2);
 //! assert_eq!(*first.entry().refs.lock(), 1);
 //! drop((second, first.clone(), first));
 //! assert!(TABLE.lock().as_ref().unwrap().is_empty());

@@ -47,7 +47,7 @@ mod make;
 
 use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
-use crate::order::{Class, How, released};
+use crate::order::{Class, How};
 use crate::platform::{
     Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
 };
@@ -401,7 +401,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Returns the order checker's name for this lock.
     #[inline]
-    fn name(&self) -> usize {
+    pub(super) fn name(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
@@ -512,21 +512,10 @@ impl<P: Platform> LockRef<P> {
     /// the lock.
     ///
     /// # Safety
-    /// The calling thread has the lock, its guard was forgotten, and no other guard of it exists.
+    /// The calling thread has the lock; one guard of it is in use at a time, and one at most is dropped.
     #[inline]
     pub unsafe fn guard_unchecked(&self) -> LockRefGuard<'_, P> {
         LockRefGuard::new(self)
-    }
-
-    /// Releases the lock without its guard, then wakes its sleepers, for adapters that cannot keep a guard.
-    ///
-    /// # Safety
-    /// The lock is held, and its guard was forgotten.
-    #[inline]
-    pub unsafe fn force_unlock(&self) {
-        released(self.name());
-        // SAFETY: contract of `force_unlock`: the lock is held, and no guard releases it.
-        unsafe { RawLock::unlock(self) }
     }
 }
 

@@ -10,6 +10,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 // SAFETY: invariant 1 of `raw`; an owner acquires (lockref.lock) what others released (lockref.unlock). Waiters query
 // whether the owner's thread runs, so guards stay on it.
 unsafe impl<P: Platform> RawLock for LockRef<P> {
+    const NAME: &'static str = "LockRefCell";
     type Platform = P;
     type GuardMarker = GuardNoSend;
 

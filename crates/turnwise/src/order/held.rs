@@ -123,6 +123,9 @@ impl Thread {
     }
 
     fn check(&mut self, next: Held, by_address: bool) -> Option<Report> {
+        if next.how == How::Again && self.held.iter().any(|held| held.lock == next.lock) {
+            return None; // its owner does not wait for it
+        }
         let strayed = STRAYED.load(Relaxed);
         if self.looked != strayed {
             self.forget_moved();

@@ -41,6 +41,8 @@ pub use report::{Fault, Report, SourceLocation, Step, set_handler};
 pub(crate) enum How {
     /// It excludes all others.
     Write,
+    /// It excludes all other threads; its owner may acquire it again.
+    Again,
     /// It is shared with readers, but with no other that may upgrade.
     Upgradable,
     /// It is shared with other readers.

@@ -1,8 +1,9 @@
 //! What locks have in common, as macros: constructors, for any platform and in constants; ways of acquiring; the traits
 //! of locks for readers and writers, and of guards.
 
-/// Returns the first value of a field: of a word, which is zero; of a part in brackets, which has constructors of its
-/// own; or of an expression in parentheses. `const`: with core's atomic types; `any`: with those of the platform `P`.
+/// Returns the first value of a field: of a word, which is zero; of a part in brackets, with constructors of its own or
+/// with its fields, also as an array after a check of its length; or of an expression in parentheses. `const`: with
+/// core's atomic types; `any`: with those of the platform `P`.
 macro_rules! first_value {
     (const U32) => {
         core::sync::atomic::AtomicU32::new(0)
@@ -15,6 +16,20 @@ macro_rules! first_value {
     };
     (const [$part:ty]) => {
         <$part>::const_new_in()
+    };
+    (const [$part:ident $fields:tt; $n:ident, $checked:expr]) => {{
+        let () = $checked;
+        [const { first_value!(const $part $fields) }; $n]
+    }};
+    (any [$part:ident $fields:tt; $n:ident, $checked:expr]) => {{
+        let () = $checked;
+        core::array::from_fn(|_| first_value!(any $part $fields))
+    }};
+    ($for:tt $part:ident { $($field:ident: $value:tt),* }) => {
+        $part { $($field: first_value!($for $value)),* }
+    };
+    ($for:tt [$part:ident { $($fields:tt)* }]) => {
+        first_value!($for $part { $($fields)* })
     };
     (any Ptr) => {
         <P::Ptr<_> as $crate::platform::Word>::new(core::ptr::null_mut())
@@ -34,30 +49,41 @@ macro_rules! first_value {
 }
 
 /// Defines `const_new_in` and `new_in` of the type `$name`, which make `$what`, with fields as [`first_value`] says;
-/// and, after `default`, also `new` and `Default` on the default platform. `$pointee` is that of the type's pointers.
+/// and, after `default`, also `new` and `Default` on the default platform. After the name come the parameters before
+/// the platform, as declared and as used; with `plain` in front, `new` is for their defaults alone, so that it needs no
+/// annotation. `$pointee` is that of the type's pointers.
 macro_rules! raw_constructors {
-    (default $name:ident $(to $pointee:ty)?, $what:literal, { $($fields:tt)* }) => {
-        impl $name {
+    (plain $name:ident [$($parameter:tt)*] [$($argument:tt)*], $($rest:tt)*) => {
+        raw_constructors!(new $name [] [], $($rest)*);
+        raw_constructors!(default_of $name [$($parameter)*] [$($argument)*]);
+        raw_constructors!($name [$($parameter)*] [$($argument)*], $($rest)*);
+    };
+    (default $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(to $pointee:ty)?, $($rest:tt)*) => {
+        raw_constructors!(new $name [$($($parameter)*)?] [$($($argument)*)?], $($rest)*);
+        raw_constructors!(default_of $name [$($($parameter)*)?] [$($($argument)*)?]);
+        raw_constructors!($name [$($($parameter)*)?] [$($($argument)*)?] $(to $pointee)?, $($rest)*);
+    };
+    (new $name:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal, $fields:tt) => {
+        impl<$($parameter)*> $name<$($argument)*> {
             #[doc = concat!("Creates ", $what, ".")]
             #[must_use]
             pub const fn new() -> Self {
                 Self::const_new_in()
             }
         }
-
-        impl Default for $name {
+    };
+    (default_of $name:ident [$($parameter:tt)*] [$($argument:tt)*]) => {
+        impl<$($parameter)*> Default for $name<$($argument)*> {
             fn default() -> Self {
-                Self::new()
+                Self::const_new_in()
             }
         }
-
-        raw_constructors!($name $(to $pointee)?, $what, { $($fields)* });
     };
     (
-        $name:ident $(to $pointee:ty)?, $what:literal,
+        $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(to $pointee:ty)?, $what:literal,
         { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
     ) => {
-        impl<P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<P> {
+        impl<$($($parameter)*)? P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
             #[doc = "statics."]
             #[must_use]
@@ -66,7 +92,7 @@ macro_rules! raw_constructors {
             }
         }
 
-        impl<P: $crate::platform::Platform> $name<P> {
+        impl<$($($parameter)*)? P: $crate::platform::Platform> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform.")]
             #[must_use]
             pub fn new_in() -> Self {
@@ -77,9 +103,18 @@ macro_rules! raw_constructors {
 }
 
 /// Defines `new` and `const_new_in` of `$data`, a [`Lock`](crate::Lock) or an [`RwLock`](crate::rwlock::RwLock), behind
-/// the lock `$raw`; after the raw lock's name come the parameters before its platform.
+/// the lock `$raw`; after the raw lock's name come the parameters before its platform, and `plain` is as in
+/// [`raw_constructors`]. The platform is a `$platform`, if that is named.
 macro_rules! data_constructors {
-    ($data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal) => {
+    (plain $data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal) => {
+        data_constructors!(new $data, $raw [] [], $what);
+        data_constructors!(const $data, $raw [$($parameter)*] [$($argument)*], $what);
+    };
+    ($data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal $(, $platform:ident)?) => {
+        data_constructors!(new $data, $raw [$($parameter)*] [$($argument)*], $what);
+        data_constructors!(const $data, $raw [$($parameter)*] [$($argument)*], $what $(, $platform)?);
+    };
+    (new $data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal) => {
         impl<T, $($parameter)*> $data<$raw<$($argument)*>, T> {
             #[doc = concat!("Creates ", $what, ".")]
             #[cfg_attr(feature = "order-check", track_caller)]
@@ -87,8 +122,9 @@ macro_rules! data_constructors {
                 Self::const_new_in(value)
             }
         }
-
-        impl<T, $($parameter)* P: $crate::platform::ConstPlatform> $data<$raw<$($argument)* P>, T> {
+    };
+    (const $data:ident, $raw:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal $(, $platform:ident)?) => {
+        impl<T, $($parameter)* P: $crate::platform::ConstPlatform $(+ $platform)?> $data<$raw<$($argument)* P>, T> {
             #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
             #[doc = "statics."]
             #[cfg_attr(feature = "order-check", track_caller)]
@@ -139,89 +175,6 @@ macro_rules! own_constructors {
             #[cfg_attr(feature = "order-check", track_caller)]
             fn from(value: T) -> Self {
                 Self::new(value)
-            }
-        }
-    };
-}
-
-/// Implements the traits of a readers-writer lock without data by its own methods: `write` and its forms, and those
-/// named here for reading. A comment where it is used says why the lock keeps the traits' contracts.
-macro_rules! raw_rw_lock {
-    (
-        [$($parameters:tt)*] $lock:ty, $name:literal,
-        $read:ident, $try_read:ident, $unlock_read:ident, $read_until:ident
-    ) => {
-        raw_rw_lock!([$($parameters)*] $lock, $name, $read, $try_read, $unlock_read);
-
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameters)*> $crate::raw::RawTimedRwLock for $lock {
-            #[inline]
-            fn read_until(&self, deadline: $crate::platform::Deadline) -> bool {
-                self.$read_until(deadline)
-            }
-        }
-    };
-    ([$($parameters:tt)*] $lock:ty, $name:literal, $read:ident, $try_read:ident, $unlock_read:ident) => {
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameters)*> $crate::raw::RawLock for $lock {
-            const NAME: &'static str = $name;
-            type Platform = P;
-            type GuardMarker = $crate::raw::GuardNoSend;
-
-            fn new_in() -> Self {
-                Self::new_in()
-            }
-
-            #[inline]
-            fn lock(&self) {
-                self.write();
-            }
-
-            #[inline]
-            fn try_lock(&self) -> bool {
-                self.try_write()
-            }
-
-            #[inline]
-            unsafe fn unlock(&self) {
-                // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
-                unsafe { self.unlock_write() }
-            }
-
-            fn is_locked(&self) -> bool {
-                self.is_locked()
-            }
-
-            #[cfg(feature = "stats")]
-            fn stats(&self) -> $crate::events::Stats {
-                self.stats()
-            }
-        }
-
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameters)*> $crate::raw::RawTimedLock for $lock {
-            #[inline]
-            fn lock_until(&self, deadline: $crate::platform::Deadline) -> bool {
-                self.write_until(deadline)
-            }
-        }
-
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameters)*> $crate::raw::RawRwLock for $lock {
-            #[inline]
-            fn read(&self) {
-                self.$read();
-            }
-
-            #[inline]
-            fn try_read(&self) -> bool {
-                self.$try_read()
-            }
-
-            #[inline]
-            unsafe fn unlock_read(&self) {
-                // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
-                unsafe { self.$unlock_read() }
             }
         }
     };
@@ -356,5 +309,39 @@ macro_rules! guard_traits {
         }
 
         shows_data!([$($parameters)*] $guard);
+    };
+}
+
+/// Defines how a guard becomes one for part of its data, in the same mode: the data are exclusive if `mut` is said.
+macro_rules! guard_of_part {
+    ($bound:ident, $guard:ident => $mapped:ident, $($mut:tt)?) => {
+        impl<'a, R: $bound, T: ?Sized> $guard<'a, R, T> {
+            /// Turns the guard into one for part of the data.
+            pub fn map<U: ?Sized>(
+                $($mut)? this: Self,
+                part: impl FnOnce(&$($mut)? T) -> &$($mut)? U,
+            ) -> $mapped<'a, R, U> {
+                let data = NonNull::from(part(&$($mut)? *this));
+                let raw = Self::raw(&this);
+                core::mem::forget(this);
+                // SAFETY: contract of `new`: the forgotten guard had the lock, which protects its data.
+                unsafe { $mapped::new(raw, data) }
+            }
+
+            /// Turns the guard into one for part of the data, if there is such a part.
+            ///
+            /// # Errors
+            /// The guard itself, when `part` returns `None`.
+            pub fn try_map<U: ?Sized>(
+                $($mut)? this: Self,
+                part: impl FnOnce(&$($mut)? T) -> Option<&$($mut)? U>,
+            ) -> Result<$mapped<'a, R, U>, Self> {
+                let Some(data) = part(&$($mut)? *this).map(NonNull::from) else { return Err(this) };
+                let raw = Self::raw(&this);
+                core::mem::forget(this);
+                // SAFETY: contract of `new`: the forgotten guard had the lock, which protects its data.
+                Ok(unsafe { $mapped::new(raw, data) })
+            }
+        }
     };
 }

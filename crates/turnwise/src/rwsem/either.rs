@@ -4,6 +4,7 @@
 use super::Prefer;
 use super::raw::{COUNT, RawRwSem, WRITER};
 use crate::platform::{Platform, Word};
+use crate::raw::{RawLock, RawRwLock};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -26,13 +27,13 @@ impl<P: Platform> RawRwSem<P> {
         let word = self.word.load(Relaxed);
         if word == WRITER {
             writes_no_more();
-            // SAFETY: contract of `unlock_write`: a writer has the lock, so it is the caller.
-            unsafe { self.unlock_write() };
+            // SAFETY: contract of `RawLock::unlock`: a writer has the lock, so it is the caller.
+            unsafe { self.unlock() };
             return true;
         }
         let read = word.wrapping_sub(1) < COUNT;
         if read {
-            // SAFETY: contract of `unlock_read`: only readers have the lock, so the caller is one.
+            // SAFETY: contract of `RawRwLock::unlock_read`: only readers have the lock, so the caller is one.
             unsafe { self.unlock_read() };
         }
         read
@@ -57,7 +58,7 @@ mod tests {
         assert_eq!(unlock(&lock), (false, false), "no thread has it");
         assert!(lock.try_read_unbarred() && lock.try_read_unbarred());
         assert_eq!([unlock(&lock), unlock(&lock), unlock(&lock)], [(true, false), (true, false), (false, false)]);
-        assert!(lock.try_write() && !lock.try_read_unbarred());
+        assert!(lock.try_lock() && !lock.try_read_unbarred());
         assert_eq!([unlock(&lock), unlock(&lock)], [(true, true), (false, false)]);
         assert!(!lock.is_locked());
     }

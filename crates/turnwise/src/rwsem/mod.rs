@@ -6,7 +6,6 @@ mod prefer;
 mod raw;
 #[cfg(feature = "spin")]
 mod spin;
-mod traits;
 mod wait;
 mod wake;
 
@@ -18,7 +17,7 @@ pub use raw::RawRwSem;
 use crate::lock::{LockGuard, MappedLockGuard};
 use crate::order::How;
 use crate::platform::{DefaultPlatform, Platform};
-use crate::rwlock::{self, MappedRwLockReadGuard, RwLockReadGuard};
+use crate::rwlock::{MappedRwLockReadGuard, RwLock as SharedLock, RwLockReadGuard};
 
 /// The usual name of [`RwSem`] in other libraries.
 ///
@@ -55,7 +54,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// });
 /// assert_eq!(*LIMITS.read(), [1, 10]);
 /// ```
-pub type RwSem<T, P = DefaultPlatform> = rwlock::RwLock<RawRwSem<P>, T>;
+pub type RwSem<T, P = DefaultPlatform> = SharedLock<RawRwSem<P>, T>;
 
 /// A guard of a read lock, which is held until the guard is dropped.
 ///
@@ -104,8 +103,10 @@ pub type MappedRwSemReadGuard<'a, T, P = DefaultPlatform> = MappedRwLockReadGuar
 /// ```
 pub type MappedRwSemWriteGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawRwSem<P>, T>;
 
+data_constructors!(SharedLock, RawRwSem [] [], "an unlocked lock");
+
 /// Recursive and upgradable reading.
-impl<T: ?Sized, P: Platform> rwlock::RwLock<RawRwSem<P>, T> {
+impl<T: ?Sized, P: Platform> SharedLock<RawRwSem<P>, T> {
     acquisitions! {
         |lock, deadline| lock.before(How::ReadRecursive), reader -> RwSemReadGuard<'_, T, P>, P;
 

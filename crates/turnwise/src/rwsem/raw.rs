@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! read       count + 1: entered. The word found bars it: count - 1, unless nothing bars it now; then the slow path:
-//!            poll while a writer runs; set READERS; park; woken: again; past handoff_after_ns: pass WRITERS and set
-//!            HANDOFF
+//!            poll while a writer runs; set READERS; park; woken: again; past handoff_after_ns: pass WRITERS,
+//!            set HANDOFF
 //! write      free, without HANDOFF -> WRITER (steals from sleepers); else the slow path: optimistic spin in the queue;
 //!            set WRITERS; park; woken: spin again, take it with WRITERS set; past handoff_after_ns: set HANDOFF
 //! unlock     reader: count - 1; the last one wakes the upgrader, else the hand-off waiter, else one writer
@@ -77,6 +77,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::wait::{Reserved, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -114,12 +115,12 @@ pub(crate) enum Met {
 /// A readers-writer lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
-/// use turnwise::RawRwSem;
+/// use turnwise::{RawLock, RawRwSem};
 ///
 /// static LOCK: RawRwSem = RawRwSem::new();
-/// LOCK.write();
+/// LOCK.lock();
 /// // SAFETY: this thread has just acquired it for writing.
-/// unsafe { LOCK.unlock_write() };
+/// unsafe { LOCK.unlock() };
 /// ```
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
@@ -142,27 +143,95 @@ raw_constructors!(default RawRwSem, "an unlocked lock", {
     counters: (Counters::new()),
 });
 
-impl<P: Platform> RawRwSem<P> {
+// SAFETY: there is one writer at a time, and no reader alongside it; it acquires (rwsem.write) what others released
+// (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
+unsafe impl<P: Platform> RawLock for RawRwSem<P> {
+    const NAME: &'static str = "RwSem";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write_with(None);
+    }
+
+    /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader
+    /// finds itself barred by that.
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.counters.attempt(self.take_write())
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.release(WRITER, 0);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & HELD != 0
+    }
+
+    /// Returns what has happened to this lock so far. Upgrades are not counted.
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+}
+
+// SAFETY: it acquires as `lock` does.
+unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
+    }
+}
+
+// SAFETY: readers enter (rwsem.read) while there is no writer, and keep later ones out.
+unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
     /// must not call this again.
     #[inline]
-    pub fn read(&self) {
+    fn read(&self) {
         self.counters
             .acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None, &Tuned::POLICY));
     }
 
-    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn read_until(&self, deadline: Deadline) -> bool {
-        self.read_with(Prefer::Writers, Some(deadline))
-    }
-
     /// Acquires the lock for reading, unless a writer holds it or waits.
     #[inline]
-    pub fn try_read(&self) -> bool {
+    fn try_read(&self) -> bool {
         self.try_read_with(Prefer::Writers)
     }
 
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        let address = &raw const self.word;
+        // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer's accesses come after our reads.
+        let found = self.word.fetch_sub(1, Release);
+        if found & (WRITER | HANDOFF | WRITERS) != 0 {
+            left_for_good::<P>(address, found);
+        }
+    }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<P: Platform> RawTimedRwLock for RawRwSem<P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_with(Prefer::Writers, Some(deadline))
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for RawRwSem<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawRwSem").field("locked", &self.is_locked()).finish_non_exhaustive()
+    }
+}
+
+impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading, with a choice of which side goes first, or gives up at the deadline if there is
     /// one; returns whether it acquired it. It reads the word before it adds.
     #[inline]
@@ -270,21 +339,7 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Releases a read lock; the last reader wakes the next waiters.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
-    #[inline]
-    pub unsafe fn unlock_read(&self) {
-        let address = &raw const self.word;
-        // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer's accesses come after our reads.
-        let found = self.word.fetch_sub(1, Release);
-        if found & (WRITER | HANDOFF | WRITERS) != 0 {
-            left_for_good::<P>(address, found);
-        }
-    }
-
-    /// Releases a read lock like [`RawRwSem::unlock_read`], with a choice of which side goes first.
+    /// Releases a read lock like [`RawRwLock::unlock_read`], with a choice of which side goes first.
     ///
     /// Where readers go first ([`Prefer::Readers`]) they enter despite sleeping writers, and each last reader to leave
     /// would wake one once more. So there the last reader clears the flags, at the price of a load before.
@@ -306,30 +361,11 @@ impl<P: Platform> RawRwSem<P> {
         unsafe { self.unlock_read() }
     }
 
-    /// Acquires the lock for writing.
-    #[inline]
-    pub fn write(&self) {
-        self.write_with(None);
-    }
-
-    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn write_until(&self, deadline: Deadline) -> bool {
-        self.write_with(Some(deadline))
-    }
-
     /// Acquires the lock for writing, or gives up at the deadline if there is one; returns whether it acquired it.
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
         let taken = self.take(0, WRITER).is_ok() && self.own();
         self.counters.acquisition_by(taken, || self.write_slow(deadline, &Tuned::POLICY))
-    }
-
-    /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader
-    /// finds itself barred by that.
-    #[inline]
-    pub fn try_write(&self) -> bool {
-        self.counters.attempt(self.take_write())
     }
 
     #[inline]
@@ -401,12 +437,6 @@ impl<P: Platform> RawRwSem<P> {
         self.word.compare_exchange(word, new, Acquire, Relaxed)
     }
 
-    /// Returns what has happened to this lock so far. Upgrades are not counted.
-    #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
-    }
-
     /// Stores the caller as the writer; always returns `true`.
     #[inline(always)]
     pub(super) fn own(&self) -> bool {
@@ -416,15 +446,6 @@ impl<P: Platform> RawRwSem<P> {
             self.owner.store(P::current().get(), Relaxed);
         }
         true
-    }
-
-    /// Releases the write lock, then wakes the next waiters.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
-    #[inline]
-    pub unsafe fn unlock_write(&self) {
-        self.release(WRITER, 0);
     }
 
     /// Turns the write lock into a read lock, and lets waiting readers in.
@@ -512,11 +533,6 @@ impl<P: Platform> RawRwSem<P> {
         self.word.load(Relaxed) & (WRITER | UPGRADABLE) == WRITER
     }
 
-    /// Returns whether the lock is held, in any mode.
-    pub fn is_locked(&self) -> bool {
-        self.word.load(Relaxed) & HELD != 0
-    }
-
     /// Returns whether the number of read locks is at its maximum: a reader waits until one is released.
     pub fn is_full(&self) -> bool {
         self.word.load(Relaxed) & FULL != 0
@@ -557,33 +573,4 @@ fn released(word: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{COUNT, FULL, GENERATION, HANDOFF, READERS, UPGRADABLE, WRITER, WRITERS};
-    use super::{STAMP, released};
-    use crate::platform::Bare;
-
-    #[test]
-    fn the_bits_are_disjoint_and_complete() {
-        let flags = [UPGRADABLE, WRITER, HANDOFF, READERS, WRITERS];
-        assert_eq!(flags.iter().fold(COUNT ^ GENERATION, |all, flag| all ^ flag), u32::MAX);
-        assert_eq!(FULL << 1, COUNT + 1);
-    }
-
-    #[test]
-    fn a_release_lets_all_in_or_only_the_handoff_waiter() {
-        assert_eq!(released(WRITER | READERS | WRITERS | 2), 2);
-        assert_eq!(released(UPGRADABLE | WRITER | WRITERS | 3), 3);
-        assert_eq!(released(WRITER | HANDOFF | READERS | WRITERS), HANDOFF | READERS | WRITERS);
-    }
-
-    #[test]
-    fn flags_keep_their_generation_and_take_it_along() {
-        let inherited = WRITERS | GENERATION | 5;
-        assert_eq!(STAMP.with::<Bare>(inherited, READERS), READERS | inherited);
-        assert_eq!(STAMP.with::<Bare>(5, WRITERS), WRITERS | 5);
-        assert_eq!(STAMP.without(inherited, READERS), inherited);
-        assert_eq!(STAMP.without(inherited, WRITERS), 5);
-        assert_eq!(released(HANDOFF | inherited | WRITER), HANDOFF | inherited);
-        assert_eq!(released(inherited | WRITER), 5);
-    }
-}
+mod tests;

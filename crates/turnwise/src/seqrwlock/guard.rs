@@ -3,6 +3,7 @@
 use super::SeqRwLock;
 use crate::order::released;
 use crate::platform::{DefaultPlatform, Platform};
+use crate::raw::{RawLock, RawRwLock};
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
@@ -26,7 +27,7 @@ guard_traits!(
     [T: Copy, P: Platform] SeqReadGuard<'_, T, P>,
     |this| this.lock.raw(),
     this.lock.value.as_ptr(),
-    unlock_blocking_read
+    unlock_read
 );
 
 impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
@@ -107,8 +108,8 @@ impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
     fn drop(&mut self) {
         Self::publish(self);
         released(self.lock.name());
-        // SAFETY: contract of `RawRwSem::unlock_write`: the guard has the write lock.
-        unsafe { self.lock.raw.lock().unlock_write() }
+        // SAFETY: contract of `RawLock::unlock`: the guard has the write lock.
+        unsafe { self.lock.raw.inner().unlock() }
     }
 }
 

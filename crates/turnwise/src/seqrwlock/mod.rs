@@ -9,6 +9,7 @@ pub use raw::{RawSeqRwLock, SeqReader};
 
 use crate::order::{Class, How};
 use crate::platform::{DefaultPlatform, Platform};
+use crate::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use cell::SeqCell;
 use core::fmt;
 
@@ -117,13 +118,13 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         |lock, deadline| lock.class.before(lock.name(), How::Read), reading -> SeqReadGuard<'_, T, P>, P;
 
         /// Excludes writers, and gives access to the value in place. Any number of threads may do so at a time.
-        blocking_read: lock.raw.blocking_read();
+        blocking_read: lock.raw.read();
         /// Begins a blocking read, if no writer holds the lock or waits.
-        try_blocking_read: lock.raw.try_blocking_read();
+        try_blocking_read: lock.raw.try_read();
         /// Begins a blocking read, or gives up after `timeout`.
         try_blocking_read_for;
         /// Begins a blocking read, or gives up at `deadline`.
-        try_blocking_read_until: lock.raw.blocking_read_until(deadline);
+        try_blocking_read_until: lock.raw.read_until(deadline);
     }
 
     /// Creates the guard of a blocking read, and records the acquisition for the order checker.
@@ -143,13 +144,13 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 
         /// Excludes other writers and blocking readers, and returns a guard with a copy of the value that is published
         /// when the guard is dropped.
-        write: lock.raw.lock().write();
+        write: lock.raw.inner().lock();
         /// Acquires the lock for writing, if it is free.
-        try_write: lock.raw.lock().try_write();
+        try_write: lock.raw.inner().try_lock();
         /// Acquires the lock for writing, or gives up after `timeout`.
         try_write_for;
         /// Acquires the lock for writing, or gives up at `deadline`.
-        try_write_until: lock.raw.lock().write_until(deadline);
+        try_write_until: lock.raw.inner().lock_until(deadline);
     }
 
     /// Creates the guard of the write lock, and records the acquisition for the order checker.

@@ -35,6 +35,7 @@
 //! - P2. Writers wait for no optimistic reader; all waits but the short poll are those of [`RawRwSem`], P1 to P5.
 
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
 use core::marker::PhantomData;
@@ -47,7 +48,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// use turnwise::RawSeqRwLock;
+/// use turnwise::{RawLock, RawSeqRwLock};
 ///
 /// static LOCK: RawSeqRwLock = RawSeqRwLock::new();
 /// static PARTS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
@@ -56,10 +57,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 ///     LOCK.read_with(|| [0, 1].map(|part: usize| PARTS[part].load(Relaxed)))
 /// }
 ///
-/// LOCK.write();
+/// LOCK.lock();
 /// PARTS.iter().for_each(|part| part.store(7, Relaxed));
 /// // SAFETY: this thread has just acquired the lock for writing.
-/// unsafe { LOCK.unlock_write() };
+/// unsafe { LOCK.unlock() };
 /// assert_eq!(both(), [7, 7]);
 /// ```
 #[repr(C)]
@@ -143,81 +144,11 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 }
 
-/// Blocking reads: any number at a time, and no writer. The sequence stays as it is.
-impl<P: Platform> RawSeqRwLock<P> {
-    /// Acquires the lock for reading, which excludes writers.
-    #[inline]
-    pub fn blocking_read(&self) {
-        self.lock.read();
-    }
-
-    /// Acquires the lock for reading if no writer holds it or waits.
-    #[inline]
-    pub fn try_blocking_read(&self) -> bool {
-        self.lock.try_read()
-    }
-
-    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn blocking_read_until(&self, deadline: Deadline) -> bool {
-        self.lock.read_until(deadline)
-    }
-
-    /// Releases a read lock.
-    ///
-    /// # Safety
-    /// The caller has the lock for reading.
-    #[inline]
-    pub unsafe fn unlock_blocking_read(&self) {
-        // SAFETY: contract of `unlock_blocking_read`, which is that of `unlock_read`.
-        unsafe { self.lock.unlock_read() }
-    }
-}
-
 /// Writes.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Acquires the lock for writing: excludes writers and blocking readers, and invalidates optimistic reads until
-    /// [`RawSeqRwLock::unlock_write`].
-    #[inline]
-    pub fn write(&self) {
-        self.lock.write();
-        self.begin_change();
-    }
-
-    /// Acquires the lock for writing, if it is free.
-    #[inline]
-    pub fn try_write(&self) -> bool {
-        let got = self.lock.try_write();
-        if got {
-            self.begin_change();
-        }
-        got
-    }
-
-    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
-    #[inline]
-    pub fn write_until(&self, deadline: Deadline) -> bool {
-        let got = self.lock.write_until(deadline);
-        if got {
-            self.begin_change();
-        }
-        got
-    }
-
-    /// Ends the change, and releases the write lock.
-    ///
-    /// # Safety
-    /// The caller has the lock for writing, by [`RawSeqRwLock::write`] or its try and timed forms.
-    #[inline]
-    pub unsafe fn unlock_write(&self) {
-        self.end_change();
-        // SAFETY: contract of `unlock_write`: the caller has the write lock.
-        unsafe { self.lock.unlock_write() }
-    }
-
     /// Returns the lock that keeps writers and blocking readers apart: a writer that only holds it has not yet
     /// invalidated any optimistic read.
-    pub(super) fn lock(&self) -> &RawRwSem<P> {
+    pub(super) fn inner(&self) -> &RawRwSem<P> {
         &self.lock
     }
 
@@ -237,33 +168,98 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.sequence.store(next, Release);
     }
 
-    /// Returns whether a writer or a blocking reader currently holds the lock.
-    pub fn is_locked(&self) -> bool {
-        self.lock.is_locked()
-    }
-
     /// Returns whether a writer currently holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.lock.is_write_locked()
+    }
+}
+
+// SAFETY: writers have the write lock of a `RawRwSem`, which satisfies the contract, and is released after the change
+// (invariant 3).
+unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    /// Acquires the lock for writing: excludes writers and blocking readers, and invalidates optimistic reads until
+    /// [`RawLock::unlock`].
+    #[inline]
+    fn lock(&self) {
+        self.lock.lock();
+        self.begin_change();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        let got = self.lock.try_lock();
+        if got {
+            self.begin_change();
+        }
+        got
+    }
+
+    /// Ends the change, and releases the write lock.
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.end_change();
+        // SAFETY: contract of `unlock`: the caller has the write lock.
+        unsafe { self.lock.unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
     }
 
     /// Returns what has happened so far to the lock that writers and blocking readers take. Optimistic reads are not
     /// counted.
     #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
+    fn stats(&self) -> crate::events::Stats {
         self.lock.stats()
     }
 }
 
-// SAFETY: writers have the write lock of a `RawRwSem`, which satisfies the contract, and is released after the change
-// (invariant 3); blocking readers have its read lock.
-raw_rw_lock!(
-    [P: Platform] RawSeqRwLock<P>,
-    "Lock",
-    blocking_read,
-    try_blocking_read,
-    unlock_blocking_read
-);
+// SAFETY: it acquires as `lock` does.
+unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        let got = self.lock.lock_until(deadline);
+        if got {
+            self.begin_change();
+        }
+        got
+    }
+}
+
+/// Blocking reads: any number at a time, and no writer. The sequence stays as it is.
+// SAFETY: blocking readers have the read lock of the `RawRwSem` that writers have.
+unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
+    #[inline]
+    fn read(&self) {
+        self.lock.read();
+    }
+
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.lock.try_read()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: contract of `unlock_read`, which is that of the lock inside.
+        unsafe { self.lock.unlock_read() }
+    }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<P: Platform> RawTimedRwLock for RawSeqRwLock<P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.lock.read_until(deadline)
+    }
+}
 
 impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -306,7 +302,7 @@ impl<P: Platform> SeqReader<'_, P> {
     pub fn retry(&mut self) -> bool {
         let spoilt = self.begin.is_some_and(|begin| self.lock.read_retry(begin));
         if spoilt {
-            self.lock.blocking_read();
+            self.lock.read();
             self.begin = None;
         }
         spoilt
@@ -329,8 +325,8 @@ impl<P: Platform> Drop for SeqReader<'_, P> {
     #[inline]
     fn drop(&mut self) {
         if self.is_blocking() {
-            // SAFETY: contract of `unlock_blocking_read`: `RawSeqRwLock::reader` or `retry` acquired the lock.
-            unsafe { self.lock.unlock_blocking_read() };
+            // SAFETY: contract of `RawRwLock::unlock_read`: `RawSeqRwLock::reader` or `retry` acquired the lock.
+            unsafe { self.lock.unlock_read() };
         }
     }
 }

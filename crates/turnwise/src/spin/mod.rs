@@ -15,67 +15,57 @@
 //! The raw types have no data. The first three are released without any state from the acquisition, as a C interface
 //! needs; they implement [`RawLock`](crate::raw::RawLock), and [`Lock`](crate::lock::Lock) adds data and guards.
 
-/// Defines the constructors of locks of type `$raw`, which consist of a word, a back-off policy and counters.
-macro_rules! constructors {
-    ($raw:ident) => {
-        impl $raw {
-            /// Creates an unlocked lock without back-off.
-            #[must_use]
-            pub const fn new() -> Self {
-                Self::with_backoff()
+/// Implements the traits of the lock `$raw`, whose waiters poll, by its own functions: `take` takes a free lock at
+/// once, `lock_slow` waits, by the rules of the lock's queue if it has one, and `attempt` outside it, until a time if
+/// there is one. An acquisition after a wait counts as `$how`. A comment where it is used says why the lock keeps the
+/// contracts.
+macro_rules! spin_lock {
+    ([$($parameter:tt)*] $raw:ty, $name:literal, $how:ident, |$lock:ident| $try:expr) => {
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)* P: Platform> $crate::raw::RawLock for $raw {
+            const NAME: &'static str = $name;
+            type Platform = P;
+            type GuardMarker = $crate::raw::GuardSend;
+
+            fn new_in() -> Self {
+                Self::new_in()
+            }
+
+            #[inline]
+            fn lock(&self) {
+                let wait = || {
+                    self.lock_slow();
+                    true
+                };
+                self.counters.acquisition(self.take(), wait, Event::$how);
+            }
+
+            #[inline]
+            fn try_lock(&self) -> bool {
+                let $lock = self;
+                self.counters.attempt($try)
+            }
+
+            #[inline]
+            unsafe fn unlock(&self) {
+                self.release();
+            }
+
+            fn is_locked(&self) -> bool {
+                is_held(self.word.load(Relaxed))
+            }
+
+            #[cfg(feature = "stats")]
+            fn stats(&self) -> $crate::events::Stats {
+                self.counters.read()
             }
         }
 
-        impl<B: Backoff> $raw<B> {
-            /// Creates an unlocked lock with the back-off policy of its type.
-            #[must_use]
-            pub const fn with_backoff() -> Self {
-                Self::const_new_in()
-            }
-        }
-
-        impl<B: Backoff, P: ConstPlatform> $raw<B, P> {
-            /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-            #[must_use]
-            pub const fn const_new_in() -> Self {
-                $raw { word: $crate::spin::zero(), backoff: PhantomData, counters: Counters::new() }
-            }
-        }
-
-        impl<B: Backoff, P: Platform> $raw<B, P> {
-            /// Creates an unlocked lock on any platform.
-            pub fn new_in() -> Self {
-                $raw { word: P::U32::new(0), backoff: PhantomData, counters: Counters::new() }
-            }
-        }
-
-        impl<T> Lock<$raw, T> {
-            /// Creates an unlocked lock without back-off.
-            #[cfg_attr(feature = "order-check", track_caller)]
-            pub const fn new(value: T) -> Self {
-                Lock::from_raw($raw::new(), value)
-            }
-        }
-
-        impl<T, B: Backoff> Lock<$raw<B>, T> {
-            /// Creates an unlocked lock with the back-off policy of its type.
-            #[cfg_attr(feature = "order-check", track_caller)]
-            pub const fn with_backoff(value: T) -> Self {
-                Self::const_new_in(value)
-            }
-        }
-
-        impl<T, B: Backoff, P: ConstPlatform> Lock<$raw<B, P>, T> {
-            /// Creates an unlocked lock on any platform that uses core's atomics; usable in constants and statics.
-            #[cfg_attr(feature = "order-check", track_caller)]
-            pub const fn const_new_in(value: T) -> Self {
-                Lock::from_raw($raw::const_new_in(), value)
-            }
-        }
-
-        impl<B: Backoff> Default for $raw<B> {
-            fn default() -> Self {
-                Self::with_backoff()
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)* P: Platform> $crate::raw::RawTimedLock for $raw {
+            fn lock_until(&self, deadline: $crate::platform::Deadline) -> bool {
+                let wait = || $crate::spin::attempt_until::<P>(deadline, |until| self.attempt(Some(until)));
+                self.counters.acquisition(self.take(), wait, Event::Spun)
             }
         }
     };
@@ -92,11 +82,6 @@ pub use ticket::{RawTicketLock, TicketLock};
 pub use ttas::{RawSpinLock, SpinLock};
 
 use crate::platform::{Clock, Deadline, Platform};
-
-/// The word of an unlocked lock.
-const fn zero() -> core::sync::atomic::AtomicU32 {
-    core::sync::atomic::AtomicU32::new(0)
-}
 
 /// The longest spin between two readings of the wall clock, which may be set while we wait.
 const WALL_CLOCK_STEP_NS: u64 = 1_000_000;

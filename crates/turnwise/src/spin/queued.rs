@@ -7,7 +7,7 @@
 //! ```text
 //! lock     0 -> HELD; else clear my node, and exchange the tail for me; a predecessor: prev.next = me, poll my granted
 //!          head: poll until HELD is clear; set it; I am the tail: clear that, else wait for next: next.granted = 1
-//! compete  (timed, no slot, or node in use) poll until HELD is clear, and set it, whatever the tail
+//! attempt  (timed, no slot, or node in use) poll until HELD is clear, and set it, whatever the tail
 //! try      0 -> HELD
 //! unlock   clear HELD
 //! ```
@@ -48,12 +48,10 @@
 //! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
 //!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
-use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
 use crate::osq::{Node, Polls};
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
-use crate::raw::{GuardSend, RawLock, RawTimedLock};
+use crate::platform::{DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 const TAIL: u32 = 0xffff;
@@ -96,54 +94,12 @@ pub type QueuedSpinLock<T, P = DefaultPlatform> = Lock<RawQueuedSpinLock<P>, T>;
 raw_constructors!(default RawQueuedSpinLock, "an unlocked lock", { word: U32, counters: (Counters::new()), });
 data_constructors!(Lock, RawQueuedSpinLock [] [], "an unlocked lock");
 
-// SAFETY: `HELD` is set by one thread at a time (invariant 1), which acquires what `queued.release` released; clearing
-// it is the last access (invariant 4).
-unsafe impl<P: Platform> RawLock for RawQueuedSpinLock<P> {
-    const NAME: &'static str = "QueuedSpinLock";
-    type Platform = P;
-    type GuardMarker = GuardSend;
+// SAFETY: `HELD` is set by one thread at a time (invariant 1), with a deadline, too, which acquires what
+// `queued.release` released; clearing it is the last access (invariant 4).
+spin_lock!([] RawQueuedSpinLock<P>, "QueuedSpinLock", SpunQueued, |lock| lock.take());
 
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        let wait = || {
-            self.lock_slow();
-            true
-        };
-        self.counters.acquisition(self.take(), wait, Event::SpunQueued);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.counters.attempt(self.take())
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // ORDERING queued.release: pairs with queued.acquire; changes of the tail meanwhile keep the chain, since they
-        // are read-modify-writes.
-        self.word.fetch_and(!HELD, Release);
-    }
-
-    fn is_locked(&self) -> bool {
-        self.word.load(Relaxed) & HELD != 0
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
-    }
-}
-
-// SAFETY: invariants 1 and 4 hold for `lock_until` as for `try_lock`.
-unsafe impl<P: Platform> RawTimedLock for RawQueuedSpinLock<P> {
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.compete(Some(until)));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
-    }
+const fn is_held(word: u32) -> bool {
+    word & HELD != 0
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
@@ -152,6 +108,13 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn take(&self) -> bool {
         // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
         self.word.compare_exchange(0, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    #[inline]
+    fn release(&self) {
+        // ORDERING queued.release: pairs with queued.acquire; changes of the tail meanwhile keep the chain, since they
+        // are read-modify-writes.
+        self.word.fetch_and(!HELD, Release);
     }
 
     #[cold]
@@ -163,7 +126,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
             }
             _ => {
                 self.counters.count(Event::SpinLeftOut);
-                self.compete(None);
+                self.attempt(None);
             }
         }
     }
@@ -232,7 +195,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     /// Takes the lock when it is free, and resets the tail if `me` is the last; returns the previous word.
     fn take_as_head(&self, me: u32) -> u32 {
         loop {
-            let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, SpinLimit::NONE) else { continue };
+            let Ok(word) = P::spin_until(&self.word, |word| !is_held(word), SpinLimit::NONE) else { continue };
             // ORDERING queued.acquire: pairs with queued.release, as in `take`.
             if self.word.compare_exchange(word, taken_by_head(word, me), Acquire, Relaxed).is_ok() {
                 return word;
@@ -241,10 +204,10 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     }
 
     /// Takes the lock when it is free, whether or not there is a queue; returns `false` at `until`.
-    fn compete(&self, until: Option<u64>) -> bool {
+    fn attempt(&self, until: Option<u64>) -> bool {
         loop {
             let limit = SpinLimit { until, ..SpinLimit::NONE };
-            let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, limit) else { return false };
+            let Ok(word) = P::spin_until(&self.word, |word| !is_held(word), limit) else { return false };
             // ORDERING queued.acquire: pairs with queued.release, as in `take`.
             if self.word.compare_exchange(word, word | HELD, Acquire, Relaxed).is_ok() {
                 return true;
@@ -256,7 +219,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 impl<P: Platform> core::fmt::Debug for RawQueuedSpinLock<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let word = self.word.load(Relaxed);
-        f.debug_struct("RawQueuedSpinLock").field("held", &(word & HELD != 0)).field("tail", &(word & TAIL)).finish()
+        f.debug_struct("RawQueuedSpinLock").field("held", &is_held(word)).field("tail", &(word & TAIL)).finish()
     }
 }
 
@@ -267,6 +230,7 @@ const _: () = assert!(Token::LIMIT <= TAIL + 1, "a token must fit the tail");
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw::RawLock;
 
     #[test]
     fn the_last_head_takes_the_tail_back() {
@@ -279,7 +243,7 @@ mod tests {
         let lock = RawQueuedSpinLock::new();
         lock.word.store(9, Relaxed);
         assert!(!lock.try_lock());
-        assert!(lock.compete(Some(0)));
+        assert!(lock.attempt(Some(0)));
         assert_eq!(lock.word.load(Relaxed), HELD | 9);
         // SAFETY: contract of `RawLock::unlock`: this thread has just acquired the lock.
         unsafe { lock.unlock() };

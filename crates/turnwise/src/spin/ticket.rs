@@ -40,12 +40,10 @@
 //! - P3. **Fork.** A queue that is copied into a forked child has waiters that do not exist there: the child must not
 //!   use a lock that others waited for. [`SpinLock`](super::SpinLock) has no queue.
 
-use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
-use crate::raw::{GuardSend, RawLock, RawTimedLock};
+use crate::platform::{DefaultPlatform, IntWord, Platform, SpinLimit, Word};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -109,62 +107,24 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
 /// ```
 /// use turnwise::{TicketLock, backoff::Proportional};
 ///
-/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::with_backoff(7);
+/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::const_new_in(7);
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 pub type TicketLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawTicketLock<B, P>, T>;
 
-constructors!(RawTicketLock);
+raw_constructors!(plain RawTicketLock [B: Backoff,] [B,], "an unlocked lock", {
+    word: U32,
+    backoff: (PhantomData),
+    counters: (Counters::new()),
+});
+data_constructors!(plain Lock, RawTicketLock [B: Backoff,] [B,], "an unlocked lock");
 
-// SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn acquires what the last owner
-// released; the addition in `unlock` is its last access (invariant 3).
-unsafe impl<B: Backoff, P: Platform> RawLock for RawTicketLock<B, P> {
-    const NAME: &'static str = "TicketLock";
-    type Platform = P;
-    type GuardMarker = GuardSend;
+// SAFETY: one ticket is served at a time (invariants 1 and 2), which `lock_until` draws as `try_lock` does; a thread
+// that sees its turn acquires what the last owner released; the addition in `release` is its last access (invariant 3).
+spin_lock!([B: Backoff,] RawTicketLock<B, P>, "TicketLock", SpunQueued, |lock| lock.take());
 
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        let wait = || {
-            self.lock_slow();
-            true
-        };
-        self.counters.acquisition(self.take(), wait, Event::SpunQueued);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.counters.attempt(self.take())
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        let step = serve_next(self.word.load(Relaxed)); // not stale: invariant 2
-        // ORDERING ticket.release: pairs with ticket.acquire and ticket.turn; later draws keep the chain, since they
-        // are read-modify-writes.
-        self.word.fetch_add(step, Release);
-    }
-
-    fn is_locked(&self) -> bool {
-        out(self.word.load(Relaxed)) != 0
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
-    }
-}
-
-// SAFETY: invariants 1 and 2 hold for `lock_until` as for `try_lock`.
-unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawTicketLock<B, P> {
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.attempt(until));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
-    }
+const fn is_held(word: u32) -> bool {
+    out(word) != 0
 }
 
 impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
@@ -174,6 +134,14 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
         let word = self.word.load(Relaxed);
         // ORDERING ticket.acquire: pairs with ticket.release; shows what the last owner wrote.
         out(word) == 0 && self.word.compare_exchange(word, word.wrapping_add(ONE_DRAWN), Acquire, Relaxed).is_ok()
+    }
+
+    #[inline]
+    fn release(&self) {
+        let step = serve_next(self.word.load(Relaxed)); // not stale: invariant 2
+        // ORDERING ticket.release: pairs with ticket.acquire and ticket.turn; later draws keep the chain, since they
+        // are read-modify-writes.
+        self.word.fetch_add(step, Release);
     }
 
     /// Waits in the queue.
@@ -199,9 +167,9 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
     }
 
     /// Waits outside the queue for the lock to be free, then tries to take it; returns `false` at `until`, too.
-    fn attempt(&self, until: u64) -> bool {
+    fn attempt(&self, until: Option<u64>) -> bool {
         loop {
-            if Self::backoff().wait::<P>(&self.word, out, Some(until)).is_err() {
+            if Self::backoff().wait::<P>(&self.word, out, until).is_err() {
                 return false;
             }
             if self.take() {
@@ -224,6 +192,7 @@ const _: () = assert!(size_of::<RawTicketLock>() == 4, "one word");
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw::RawLock;
 
     fn word(next: u16, serving: u16) -> u32 {
         u32::from(next) << 16 | u32::from(serving)

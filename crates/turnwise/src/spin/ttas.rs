@@ -24,12 +24,10 @@
 //! - P1. A free lock is taken by one of the threads that poll; there is no order, and one may be overtaken for ever.
 //! - P2. A waiter leaves no trace in the word: a wait can end at a deadline at any time, and a forked child may wait.
 
-use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
 use crate::lock::Lock;
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Platform, Word};
-use crate::raw::{GuardSend, RawLock, RawTimedLock};
+use crate::platform::{DefaultPlatform, Platform, Word};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -71,56 +69,24 @@ pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
 /// ```
 /// use turnwise::{SpinLock, backoff::Exponential};
 ///
-/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::with_backoff(0);
+/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::const_new_in(0);
 /// assert_eq!(*LOCK.lock(), 0);
 /// ```
 pub type SpinLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawSpinLock<B, P>, T>;
 
-constructors!(RawSpinLock);
+raw_constructors!(plain RawSpinLock [B: Backoff,] [B,], "an unlocked lock", {
+    word: U32,
+    backoff: (PhantomData),
+    counters: (Counters::new()),
+});
+data_constructors!(plain Lock, RawSpinLock [B: Backoff,] [B,], "an unlocked lock");
 
-// SAFETY: `spinlock.acquire` admits one thread (invariant 1) and pairs with `spinlock.release`; the store in `unlock`
-// is its last access (invariant 2).
-unsafe impl<B: Backoff, P: Platform> RawLock for RawSpinLock<B, P> {
-    const NAME: &'static str = "SpinLock";
-    type Platform = P;
-    type GuardMarker = GuardSend;
+// SAFETY: `spinlock.acquire` admits one thread (invariant 1), with a deadline, too, and pairs with `spinlock.release`;
+// the store in `release` is its last access (invariant 2).
+spin_lock!([B: Backoff,] RawSpinLock<B, P>, "SpinLock", Spun, |lock| !is_held(lock.word.load(Relaxed)) && lock.take());
 
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.counters.acquisition(self.take(), || self.lock_slow(None), Event::Spun);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.counters.attempt(self.word.load(Relaxed) == FREE && self.take())
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // ORDERING spinlock.release: pairs with spinlock.acquire: shows what we wrote.
-        self.word.store(FREE, Release);
-    }
-
-    fn is_locked(&self) -> bool {
-        self.word.load(Relaxed) != FREE
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
-    }
-}
-
-// SAFETY: `lock_until` takes the lock by `spinlock.acquire` too (invariant 1).
-unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawSpinLock<B, P> {
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
-    }
+const fn is_held(word: u32) -> bool {
+    word != FREE
 }
 
 impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
@@ -131,8 +97,19 @@ impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
         self.word.compare_exchange(FREE, B::mark::<P>(), Acquire, Relaxed).is_ok()
     }
 
+    #[inline]
+    fn release(&self) {
+        // ORDERING spinlock.release: pairs with spinlock.acquire: shows what we wrote.
+        self.word.store(FREE, Release);
+    }
+
+    #[inline]
+    fn lock_slow(&self) {
+        self.attempt(None);
+    }
+
     #[cold]
-    fn lock_slow(&self, until: Option<u64>) -> bool {
+    fn attempt(&self, until: Option<u64>) -> bool {
         let mut backoff = B::start();
         loop {
             if backoff.wait::<P>(&self.word, |word| word, until).is_err() {
@@ -147,7 +124,7 @@ impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
 
 impl<B: Backoff, P: Platform> core::fmt::Debug for RawSpinLock<B, P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawSpinLock").field("locked", &self.is_locked()).finish()
+        f.debug_struct("RawSpinLock").field("locked", &is_held(self.word.load(Relaxed))).finish()
     }
 }
 

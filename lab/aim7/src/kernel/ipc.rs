@@ -31,7 +31,7 @@ pub struct Table<H: Host, L: LockSet<H::Platform>> {
 
 impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     fn new() -> Self {
-        Table { keys: Shared::new(BTreeMap::new()), host: std::marker::PhantomData }
+        Table { keys: Shared::new_in(BTreeMap::new()), host: std::marker::PhantomData }
     }
 
     /// Makes an entry; returns whether the key was free.

@@ -120,14 +120,14 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         kernel.zones.take(TABLE_PAGES);
         let (tables, pages) = (Tables::new(), AtomicU32::new(TABLE_PAGES));
         tables.change(TABLES);
-        Owned::new(Mm { areas: Shared::new(areas), tables, pages, related })
+        Owned::new(Mm { areas: Shared::new_in(areas), tables, pages, related })
     }
 
     /// Creates the memory of the first of a family, which has mapped these files. It does nothing but be forked from.
     #[must_use]
     pub fn ancestor(files: &[usize]) -> Owned<H, Self> {
         let areas = Areas { files: files.to_vec(), ..Areas::default() };
-        Owned::new(Mm { areas: Shared::new(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
+        Owned::new(Mm { areas: Shared::new_in(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
     }
 
     /// Returns a copy for a child, in the same family if this one has one.

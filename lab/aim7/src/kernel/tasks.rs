@@ -52,7 +52,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
     /// Makes an empty table of tasks.
     pub(super) fn new() -> Self {
         let pids = Pids { taken: vec![0; PIDS / 64], last: RESERVED };
-        let (pids, list) = (Apart(Lock::new_in(pids)), Apart(Shared::new(List::default())));
+        let (pids, list) = (Apart(Lock::new_in(pids)), Apart(Shared::new_in(List::default())));
         Tasks { pids, list, host: std::marker::PhantomData }
     }
 

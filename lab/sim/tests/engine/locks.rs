@@ -337,7 +337,7 @@ fn nobody_is_left_asleep_by_waiters_that_spin_again() {
             assert!(lock.write_tuned(None, IN_A_HURRY));
             Sim::compute(50);
             // SAFETY: locked above.
-            unsafe { lock.unlock_write() };
+            unsafe { lock.unlock() };
         },
     );
 }

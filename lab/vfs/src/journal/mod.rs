@@ -90,7 +90,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         let word = <H::Platform as Platform>::U32::new;
         Journal {
             config,
-            state: Shared::new(Phase::None),
+            state: Shared::new_in(Phase::None),
             turns: word(0),
             asked: word(0),
             served: word(0),

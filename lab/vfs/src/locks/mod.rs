@@ -14,14 +14,13 @@
 //! What counts and rename locks can do beyond locking is in `adapters`; the sets are in `sets`.
 
 mod adapters;
-mod guarded;
 mod sets;
 
-pub use guarded::{ReadGuard, Shared};
 pub use sets::{
     Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
     Today,
 };
+pub use turnwise::rwlock::RwLock as Shared;
 
 use turnwise::platform::Platform;
 use turnwise::raw::{RawLock, RawRwLock};

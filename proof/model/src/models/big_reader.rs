@@ -98,7 +98,7 @@ impl Settles for Raw {
         assert!(self.try_read(), "barred when everybody has left");
         // SAFETY: just acquired.
         unsafe { self.unlock_read() };
-        self.try_write() && gate.load(Relaxed) & SPREAD_FLAG == 0
+        self.try_lock() && gate.load(Relaxed) & SPREAD_FLAG == 0
     }
 }
 

@@ -4,7 +4,7 @@
 //! The threads wait for coins in a purse, as for any condition: in a loop, under the mutex.
 
 use super::*;
-use turnwise::{RawCondvar, RawMutex};
+use turnwise::{Condvar, RawMutex};
 
 const PLAIN: Setup = PARKS;
 /// There are CPUs for a thread that polls.
@@ -58,7 +58,7 @@ const POLLING: u32 = 2;
 /// Coins under a mutex, and the threads that wait for them.
 struct Purse {
     mutex: RawMutex<Loom>,
-    more: RawCondvar<Loom>,
+    more: Condvar<Loom>,
     coins: Protected,
     /// For threads that want nothing else.
     silver: Protected,
@@ -67,7 +67,7 @@ struct Purse {
 impl Purse {
     fn keep() -> &'static Purse {
         let (coins, silver) = (Protected::new(), Protected::new());
-        keep(Purse { mutex: RawMutex::new_in(), more: RawCondvar::new_in(), coins, silver })
+        keep(Purse { mutex: RawMutex::new_in(), more: Condvar::new_in(), coins, silver })
     }
 
     fn unlock(&self) {
@@ -81,7 +81,7 @@ impl Purse {
     }
 
     /// Waits for one of these coins with this condition variable and takes it; `false` if there was none at `deadline`.
-    fn take_of(&self, coins: &Protected, more: &RawCondvar<Loom>, deadline: Option<Deadline>) -> bool {
+    fn take_of(&self, coins: &Protected, more: &Condvar<Loom>, deadline: Option<Deadline>) -> bool {
         self.mutex.lock();
         let mut late = false;
         let got = loop {
@@ -92,7 +92,7 @@ impl Purse {
                 break false;
             }
             // SAFETY: locked above, and again by each wait.
-            late = unsafe { more.wait(&self.mutex, deadline) }.timed_out();
+            late = unsafe { more.wait_raw(&self.mutex, deadline) }.timed_out();
         };
         self.unlock();
         got

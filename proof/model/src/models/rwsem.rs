@@ -148,17 +148,17 @@ type Hold = (fn(&Raw), Role<Raw>);
 
 const READER: Hold = (RawRwSem::read, Guarded::leave_reading);
 const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers));
-const WRITER: Hold = (RawRwSem::write, Guarded::leave_writing);
+const WRITER: Hold = (RawRwSem::lock, Guarded::leave_writing);
 const UPGRADABLE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
 const UPGRADED: Hold = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave);
 const FREE: Hold = (|_| (), |_| ());
-const WRITTEN_TWICE: Hold = (RawRwSem::write, |guarded| {
+const WRITTEN_TWICE: Hold = (RawRwSem::lock, |guarded| {
     guarded.leave_writing();
-    guarded.raw.write();
+    guarded.raw.lock();
     rest();
     guarded.leave_writing();
 });
-const DOWNGRADED: Hold = (RawRwSem::write, Guarded::downgrade_and_leave);
+const DOWNGRADED: Hold = (RawRwSem::lock, Guarded::downgrade_and_leave);
 
 /// When it has the lock, no generation remains without flags.
 fn upgradable_cleanly(guarded: &Guarded) {
@@ -169,7 +169,7 @@ fn upgradable_cleanly(guarded: &Guarded) {
 }
 
 fn tries(guarded: &Guarded) {
-    if guarded.raw.try_write() {
+    if guarded.raw.try_lock() {
         guarded.leave_writing();
     }
     if guarded.raw.try_upgradable_read() {
@@ -195,7 +195,7 @@ fn reads_first(guarded: &Guarded) {
 fn tries_first(guarded: &Guarded) {
     assert!(guarded.raw.try_upgradable_read(), "kept out by a thread that is not here");
     guarded.leave_upgradable();
-    assert!(guarded.raw.try_write(), "kept out by nobody");
+    assert!(guarded.raw.try_lock(), "kept out by nobody");
     guarded.leave_writing();
 }
 
@@ -256,7 +256,7 @@ fn upgrade_beside_request() {
     let gates = keep(Gates::shut());
     let mut others = Vec::new();
     set_stage(|| {
-        guarded.raw.write();
+        guarded.raw.lock();
         others.push(spawn(move || read_between(guarded, gates)));
         sleepers(1);
         others.push(spawn(move || write(guarded)));
@@ -279,7 +279,7 @@ fn wakes_and_spins() {
     let guarded = Guarded::keep();
     let mut writers = Vec::new();
     set_stage(|| {
-        guarded.raw.write();
+        guarded.raw.lock();
         for count in 1..=2 {
             writers.push(spawn(move || write(guarded)));
             sleepers(count);
@@ -332,7 +332,7 @@ fn late_beside_upgrade() {
     let gates = keep(Gates::shut());
     let mut others = Vec::new();
     set_stage(|| {
-        guarded.raw.write();
+        guarded.raw.lock();
         others.push(spawn(move || read_between(guarded, gates)));
         others.push(spawn(move || {
             read_first(guarded);

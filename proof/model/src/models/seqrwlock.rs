@@ -6,6 +6,7 @@
 use super::*;
 use crate::platform::LoomU64;
 use turnwise::RawSeqRwLock;
+use turnwise::raw::RawTimedRwLock;
 
 /// Threads without slots: the lock behind the sequence has models of its own for spinners.
 const PLAIN: Setup = PARKS;
@@ -30,7 +31,7 @@ pub(super) const MODELS: &[Model] = &[
     model("seqrwlock: try and timed", TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"], attempts),
     model("seqrwlock: freed right after a writer's release", PLAIN, (3, 6), DROP, dropped::<Raw>),
     model("seqrwlock: freed right after a reader's release", PLAIN, (3, 6), &["dropped"], || {
-        freed((Raw::blocking_read, Pages::leave_reading))
+        freed((Raw::read, Pages::leave_reading))
     }),
 ];
 
@@ -66,18 +67,18 @@ impl Guarded {
     }
 
     fn write(&self) {
-        self.raw.write();
+        self.raw.lock();
         self.leave_writing();
     }
 
     fn leave_writing(&self) {
         self.change();
         // SAFETY: the caller has the write lock.
-        unsafe { self.raw.unlock_write() };
+        unsafe { self.raw.unlock() };
     }
 
     fn blocking_read(&self) {
-        self.raw.blocking_read();
+        self.raw.read();
         let begin = self.raw.try_read_begin().expect("a writer is in with a blocking reader");
         let (first, seen) = (self.data.get(), self.look());
         assert_eq!(seen, [u64::from(first); 2], "a blocking reader sees what the writers left");
@@ -85,7 +86,7 @@ impl Guarded {
         assert_eq!(self.data.get(), first, "a writer came in with a blocking reader");
         assert!(!self.raw.read_retry(begin), "the sequence changed under a blocking reader");
         // SAFETY: locked above.
-        unsafe { self.raw.unlock_blocking_read() };
+        unsafe { self.raw.unlock_read() };
     }
 
     fn settled(&self, writes: u32) {
@@ -140,7 +141,7 @@ fn two_passes(writers: u32) {
 /// The first thread is at the data and rests, so that a reader comes to wait for it.
 fn patient() {
     let guarded = Guarded::keep();
-    guarded.raw.write();
+    guarded.raw.lock();
     let reader = spawn(move || {
         let begin = guarded.raw.read_begin();
         let seen = guarded.look();
@@ -178,22 +179,22 @@ const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 10_000 };
 fn attempts() {
     let guarded = Guarded::keep();
     let reader = spawn(move || guarded.blocking_read());
-    let tried = guarded.raw.try_write();
+    let tried = guarded.raw.try_lock();
     saw(if tried { "got it" } else { "did not" });
     if tried {
         guarded.leave_writing();
     }
-    let timed = guarded.raw.write_until(SOON);
+    let timed = guarded.raw.lock_until(SOON);
     saw(if timed { "got it in time" } else { "gave up" });
     if timed {
         guarded.leave_writing();
     }
     reader.join();
-    assert!(guarded.raw.try_blocking_read() && guarded.raw.blocking_read_until(SOON), "nobody else has it");
+    assert!(guarded.raw.try_read() && guarded.raw.read_until(SOON), "nobody else has it");
     // SAFETY: locked twice above.
     unsafe {
-        guarded.raw.unlock_blocking_read();
-        guarded.raw.unlock_blocking_read();
+        guarded.raw.unlock_read();
+        guarded.raw.unlock_read();
     }
     guarded.settled(u32::from(tried) + u32::from(timed));
 }

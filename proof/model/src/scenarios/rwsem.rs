@@ -3,6 +3,7 @@
 use super::{Engine, Pages, Section, in_time};
 use crate::platform::saw;
 use turnwise::RawRwSem;
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::rwsem::Prefer::{self, Readers};
 
 type Raw<E> = RawRwSem<E>;
@@ -77,13 +78,13 @@ pub(crate) fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
 }
 
 pub(crate) fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
-    pages.raw.write();
+    pages.raw.lock();
     pages.downgrade_and_leave();
 }
 
 /// Goes from writer to upgradable reader to reader.
 pub(crate) fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
-    pages.raw.write();
+    pages.raw.lock();
     pages.write();
     pages.section.upgradable(1);
     // SAFETY: just acquired.

@@ -5,17 +5,17 @@ use crate::object::{Object, debug_of, of, words_of};
 use crate::ops::{Condvar, Counts, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
 use turnwise::platform::Native;
+use turnwise::raw::{RawLock, RawTimedLock, RawTimedRwLock};
 use turnwise::spin::mcs::McsNode;
 use turnwise::{
-    LockRef, RawBigReaderLock, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
-    SeqRwLock,
+    LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore, SeqRwLock,
 };
 
 /// The mutex and its condition variable.
 #[derive(Default)]
 pub(super) struct MutexAndCondvar {
     mutex: RawMutex,
-    condvar: RawCondvar,
+    condvar: turnwise::Condvar,
 }
 
 impl HasRaw for MutexAndCondvar {
@@ -25,14 +25,16 @@ impl HasRaw for MutexAndCondvar {
     }
 }
 
-fn condvar(lock: Object<'_>) -> &RawCondvar {
+fn condvar(lock: Object<'_>) -> &turnwise::Condvar {
     &of::<MutexAndCondvar>(lock).condvar
 }
 
 pub(super) const MUTEX: Ops = Ops {
     condvar: Some(Condvar {
         // SAFETY: the caller has the mutex, which is the only one that this condition variable ever sees.
-        wait: |lock, deadline| unsafe { condvar(lock).wait(of::<MutexAndCondvar>(lock).raw(), deadline) }.timed_out(),
+        wait: |lock, deadline| {
+            unsafe { condvar(lock).wait_raw(of::<MutexAndCondvar>(lock).raw(), deadline) }.timed_out()
+        },
         notify_one: |lock| condvar(lock).notify_one(),
         notify_all: |lock| condvar(lock).notify_all(),
     }),

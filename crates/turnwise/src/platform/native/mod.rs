@@ -33,7 +33,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, is_clock_faked, may_be_filtered, tid};
-pub use system::{OnCpuLayer, assume_cpus, generation, on_cpu_layer};
+pub use system::{assume_cpus, generation};
 pub use thread::{SLOTS, introduce, thread_of, waiting};
 #[cfg(feature = "live")]
 pub(crate) use watcher::{watch, watcher};
@@ -42,7 +42,30 @@ pub(crate) use watcher::{watch, watcher};
 /// thread has one.
 #[inline]
 pub(crate) fn thread_address() -> usize {
-    tls::words().addr()
+    core::ptr::from_ref(tls::words()).addr()
+}
+
+/// The mechanism behind `on_cpu`.
+///
+/// ```
+/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+///
+/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
+/// # let _ = is_exact;
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum OnCpuLayer {
+    /// Nothing: the system has no restartable sequences, or the C library registers no area for them.
+    None,
+    /// Linux's restartable sequences: the same-CPU test and published spinners.
+    Rseq,
+}
+
+/// Returns the layer in force in this process, for reports.
+#[must_use]
+pub fn on_cpu_layer() -> OnCpuLayer {
+    if system::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
 }
 
 /// The number of thread-local counters: [`crate::events::here`].
@@ -53,8 +76,7 @@ pub(crate) const THREAD_COUNTS: usize = 8;
 #[cfg(feature = "thread-events")]
 #[inline(always)]
 pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
-    // SAFETY: the counters live as long as the thread, and callers use the reference at once, on that thread.
-    unsafe { &*tls::counts() }
+    &tls::words().counts
 }
 
 /// The platform of programs that have std.

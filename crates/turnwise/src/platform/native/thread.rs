@@ -94,8 +94,7 @@ pub fn thread_of(token: u32) -> u32 {
 
 #[cold]
 fn register() -> Option<Me<Native>> {
-    // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    if unsafe { (*tls::words()).stage } != STAGE_NEW || !system::are_exits_noticed() {
+    if tls::words().stage.get() != STAGE_NEW || !system::are_exits_noticed() {
         return None;
     }
     set_stage(STAGE_TAKING);
@@ -110,8 +109,7 @@ fn register() -> Option<Me<Native>> {
 fn set_stage(stage: u32) {
     // ORDERING thread.stage: compiler fences; the only observer is a signal handler of this thread.
     compiler_fence(SeqCst);
-    // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    unsafe { (*tls::words()).stage = stage };
+    tls::words().stage.set(stage);
     compiler_fence(SeqCst);
 }
 
@@ -122,8 +120,7 @@ fn take_slot() -> Option<Me<Native>> {
     let noticed = system::notice_exit(|| {
         entry.slot.private.reset();
         entry.tid.store(system::tid(), Relaxed);
-        // SAFETY: the words are the calling thread's own; no reference to them is kept.
-        unsafe { (*tls::words()).token = token.get() };
+        tls::words().token.set(token.get());
         set_stage(STAGE_SLOT);
         // Last: a thread that a signal handler ends before this exits with its token.
         entry.area.enter();
@@ -138,18 +135,13 @@ fn take_slot() -> Option<Me<Native>> {
 /// Returns whether the calling thread is in the middle of taking a slot.
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub(super) fn is_taking_slot() -> bool {
-    // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    unsafe { (*tls::words()).stage == STAGE_TAKING }
+    tls::words().stage.get() == STAGE_TAKING
 }
 
 /// Returns the calling thread's slot to the pool, if its token has one, and lets it take no other: it exits.
 pub(super) fn exits(token: Token) {
-    let words = tls::words();
-    // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    unsafe {
-        (*words).token = Token::ANONYMOUS.get();
-        (*words).stage = STAGE_GONE;
-    }
+    tls::words().token.set(Token::ANONYMOUS.get());
+    tls::words().stage.set(STAGE_GONE);
     give_back(token);
 }
 
@@ -223,8 +215,7 @@ fn after_a_jump(me: Me<Native>) -> Me<Native> {
     if let Some(entry) = entry(me.token) {
         entry.area.leave();
     }
-    // SAFETY: the words are the calling thread's own; no reference to them is kept.
-    unsafe { (*tls::words()).token = Token::ANONYMOUS.get() };
+    tls::words().token.set(Token::ANONYMOUS.get());
     set_stage(STAGE_NEW);
     register().unwrap_or(me)
 }

@@ -84,7 +84,7 @@ fn renames_are_seen_whole<R: Rename>() {
 
 fn guards_exclude<L: LockSet<Native>>() {
     let (mutex, spin) = (Lock::<L::Mutex, u32>::new_in(0), Lock::<L::Spin, u32>::new_in(0));
-    let (rw_spin, rw_sem) = (Shared::<L::RwSpin, u32>::new(0), Shared::<L::RwSem, u32>::new(0));
+    let (rw_spin, rw_sem) = (Shared::<L::RwSpin, u32>::new_in(0), Shared::<L::RwSem, u32>::new_in(0));
     std::thread::scope(|s| {
         for _ in 0..2 {
             s.spawn(|| {

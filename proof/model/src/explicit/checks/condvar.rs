@@ -2,7 +2,7 @@
 
 use super::mutex::Guarded as Locked;
 use super::*;
-use turnwise::RawCondvar;
+use turnwise::Condvar;
 
 const ONCE: (Size, Size) = PAIR;
 const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 struct Queue {
-    condvar: RawCondvar<Explicit>,
+    condvar: Condvar<Explicit>,
     tokens: Cell<u32>,
     /// Tokens that no thread will take.
     left: Cell<u32>,
@@ -30,7 +30,7 @@ fn take(locked: &Locked, queue: &Queue, hasty: bool) -> bool {
     take_from(locked, &queue.condvar, &queue.tokens, hasty)
 }
 
-fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>, hasty: bool) -> bool {
+fn take_from(locked: &Locked, condvar: &Condvar<Explicit>, tokens: &Cell<u32>, hasty: bool) -> bool {
     locked.raw.lock();
     locked.section.alone();
     let mut timed_out = false;
@@ -38,7 +38,7 @@ fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>
         saw("waited");
         locked.section.leave_writing();
         // SAFETY: locked above.
-        timed_out = unsafe { condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
+        timed_out = unsafe { condvar.wait_raw(&locked.raw, hasty.then_some(SOON)) }.timed_out();
         locked.section.write(1);
     }
     let taken = tokens.get() > 0;
@@ -69,7 +69,7 @@ fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {
 /// consume another thread's notification.
 fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
     let locked = Locked::keep(stage);
-    let queue = stage.keep(Queue { condvar: RawCondvar::new_in(), tokens: Cell::new(0), left: Cell::new(0) });
+    let queue = stage.keep(Queue { condvar: Condvar::new_in(), tokens: Cell::new(0), left: Cell::new(0) });
     // A hasty thread comes once.
     let rounds = if hasty { 1 } else { size.rounds };
     let patient = size.threads as u32 - 1 - u32::from(hasty);
@@ -100,7 +100,7 @@ fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
 
 /// The waiters use one of two mutexes alternately, so that they cannot be requeued to either.
 fn two_mutexes(stage: &CheckSetup, size: Size) {
-    let condvar: &RawCondvar<Explicit> = stage.keep(RawCondvar::new_in());
+    let condvar: &Condvar<Explicit> = stage.keep(Condvar::new_in());
     let sides = [(); 2].map(|()| (Locked::keep(stage), stage.keep(Cell::new(0))));
     stage.watch(|record| {
         if record.what == "wake" && record.old == u32::MAX.into() && record.new > 0 {

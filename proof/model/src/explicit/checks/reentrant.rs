@@ -1,7 +1,7 @@
 //! The re-entrant mutex: what it keeps next to the mutex belongs to the owner alone.
 
 use super::*;
-use turnwise::RawReentrantMutex;
+use turnwise::{RawReentrantMutex, RawTimedLock};
 
 const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));

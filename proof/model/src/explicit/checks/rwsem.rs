@@ -220,7 +220,7 @@ fn write_tuned_soon(pages: &Pages<Raw>) {
 /// Tries to write, to read upgradably, and to read, and releases what it acquired.
 fn tries(pages: &Pages<Raw>) {
     let raw = &pages.raw;
-    let [write, upgradable, read] = [raw.try_write(), raw.try_upgradable_read(), raw.try_read()];
+    let [write, upgradable, read] = [raw.try_lock(), raw.try_upgradable_read(), raw.try_read()];
     if !write && !upgradable && !read {
         return saw("try failed");
     }
@@ -252,10 +252,10 @@ fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
     let succeeded = stage.keep(ExplicitWord::new(0_u32));
     stage.spawn(move || {
         for _ in 0..size.rounds {
-            guarded.pages.raw.write();
+            guarded.pages.raw.lock();
             guarded.pages.leave_writing();
         }
-        if guarded.pages.raw.try_write() {
+        if guarded.pages.raw.try_lock() {
             succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
             guarded.pages.leave_writing();
         } else {
@@ -301,7 +301,7 @@ fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
 fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     if holds {
-        stage.before(1, || guarded.pages.raw.write());
+        stage.before(1, || guarded.pages.raw.lock());
     }
     stage.spawn(move || roles[0](&guarded.pages));
     stage.spawn(move || {
@@ -332,7 +332,7 @@ fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw
     stage.spawn(move || {
         write(&guarded.pages);
         let own = if writes {
-            guarded.pages.raw.write();
+            guarded.pages.raw.lock();
             WRITER
         } else {
             guarded.pages.raw.read();

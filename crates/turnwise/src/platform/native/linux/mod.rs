@@ -33,14 +33,13 @@ pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use filter::{assume_filtered, find_filter, may_be_filtered};
 pub use generation::generation;
-pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use tid::tid;
 
 pub(super) use bounded_yield::{give_way, yield_bounded, yield_now};
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
 pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
-pub(super) use rseq::{Area, cpu, node};
+pub(super) use rseq::{Area, cpu, is_registered, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};
 
 /// The constructor. It runs before `main`, or when the library is loaded: everything that needs the loader or may

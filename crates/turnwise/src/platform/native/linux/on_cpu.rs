@@ -17,29 +17,6 @@ use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The mechanism behind `on_cpu`.
-///
-/// ```
-/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
-///
-/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
-/// # let _ = is_exact;
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum OnCpuLayer {
-    /// Nothing: the C library registers no restartable-sequence area.
-    None,
-    /// The same-CPU test and published spinners.
-    Rseq,
-}
-
-/// Returns the layer in force in this process, for reports.
-#[must_use]
-pub fn on_cpu_layer() -> OnCpuLayer {
-    if rseq::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
-}
-
 /// The number of CPUs that have a slot; on those above, spinners are not published, and threads do not yield the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
 /// How long a published spinner counts after its last sign of life.

@@ -58,7 +58,7 @@ pub(super) fn start() {
 /// Returns whether the C library has registered an area for the calling thread, and we know its place. Not so where it
 /// is configured not to, where the kernel has no restartable sequences, or where the program has registered its own
 /// area instead: a thread has only one.
-pub(super) fn is_registered() -> bool {
+pub(crate) fn is_registered() -> bool {
     own_cpu().is_some()
 }
 
@@ -278,7 +278,7 @@ mod tests {
     /// A child of `_Fork`, which runs no handlers, has the pointers of threads that are gone, and their observers.
     #[test]
     fn a_child_without_handlers_neither_looks_at_vanished_threads_nor_waits_for_them() {
-        use super::super::super::{OnCpuLayer, on_cpu_layer, thread};
+        use super::super::super::thread;
         use super::Relaxed;
 
         // SAFETY: glibc has the function with this type, from 2.34 on.
@@ -286,7 +286,7 @@ mod tests {
             fn _Fork() -> libc::pid_t;
         }
 
-        if on_cpu_layer() == OnCpuLayer::None {
+        if !super::is_registered() {
             std::println!("SKIPPED: no restartable sequences here");
             return;
         }

@@ -29,10 +29,8 @@ use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 extern crate std;
 
-pub use owner::{OnCpuLayer, on_cpu_layer};
-
 pub(super) use exit::{are_exits_noticed, notice_exit};
-pub(super) use owner::{Area, Spinner, on_cpu, on_cpu_at};
+pub(super) use owner::{Area, Spinner, is_registered, on_cpu, on_cpu_at};
 pub(super) use parking::{park, wake};
 
 /// Implements [`crate::platform::Platform::has_lanes`].

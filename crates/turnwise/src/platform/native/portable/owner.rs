@@ -2,27 +2,9 @@
 
 use crate::platform::{OnCpu, Token};
 
-/// The mechanism behind `on_cpu`.
-///
-/// ```
-/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
-///
-/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
-/// # let _ = is_exact;
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum OnCpuLayer {
-    /// Nothing.
-    None,
-    /// Linux's restartable sequences.
-    Rseq,
-}
-
-/// Returns the layer in force in this process, for reports.
-#[must_use]
-pub fn on_cpu_layer() -> OnCpuLayer {
-    OnCpuLayer::None
+/// Returns whether threads have areas that show their CPUs.
+pub(crate) fn is_registered() -> bool {
+    false
 }
 
 /// Implements [`crate::platform::Platform::on_cpu`].

@@ -7,6 +7,7 @@
 //! which this takes 16 bytes.
 
 use super::{ThreadWords, Token};
+use core::mem::offset_of;
 
 /// Builds a symbol name that two versions of this crate in one program do not share.
 macro_rules! symbol {
@@ -29,23 +30,24 @@ core::arch::global_asm!(
     concat!(".hidden ", symbol!("turnwise_thread_words")),
     concat!(".globl ", symbol!("turnwise_thread_words")),
     concat!(".type ", symbol!("turnwise_thread_words"), ",%object"),
-    concat!(".size ", symbol!("turnwise_thread_words"), ",16"),
+    concat!(".size ", symbol!("turnwise_thread_words"), ",{bytes}"),
     ".p2align 4",
     concat!(symbol!("turnwise_thread_words"), ":"),
-    ".4byte 1", // the token: Token::ANONYMOUS
-    ".4byte 0", // the stage, see `native/thread.rs`
-    ".8byte 0",
+    ".4byte 1",           // the token: Token::ANONYMOUS
+    ".zero {bytes} - 4", // the stage, see `native/thread.rs`, and the counters
     ".popsection",
+    bytes = const size_of::<ThreadWords>(),
 );
+const _: () = assert!(offset_of!(ThreadWords, token) == 0);
 
-/// Returns a pointer to the calling thread's words.
+/// Returns the calling thread's words. Callers use the reference at once, on that thread.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn words() -> *mut ThreadWords {
+pub(crate) fn words() -> &'static ThreadWords {
     let offset: usize;
     let base: usize;
     // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps at
-    // %fs:0. Both are constant for a thread.
+    // %fs:0. Both are constant for a thread, and the variable lives as long as it does.
     unsafe {
         core::arch::asm!(
             concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_words"), "@GOTTPOFF]"),
@@ -54,8 +56,8 @@ pub(crate) fn words() -> *mut ThreadWords {
             base = out(reg) base,
             options(pure, nomem, nostack, preserves_flags),
         );
+        &*(base.wrapping_add(offset) as *const ThreadWords)
     }
-    base.wrapping_add(offset) as *mut ThreadWords
 }
 
 /// Returns the calling thread's token.
@@ -76,13 +78,13 @@ pub(crate) fn token() -> Token {
     }
 }
 
-/// Returns a pointer to the calling thread's words.
+/// Returns the calling thread's words. Callers use the reference at once, on that thread.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(crate) fn words() -> *mut ThreadWords {
+pub(crate) fn words() -> &'static ThreadWords {
     let address: usize;
     // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps in
-    // TPIDR_EL0. Both are constant for a thread.
+    // TPIDR_EL0. Both are constant for a thread, and the variable lives as long as it does.
     unsafe {
         core::arch::asm!(
             concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_words")),
@@ -93,77 +95,14 @@ pub(crate) fn words() -> *mut ThreadWords {
             t = out(reg) _,
             options(pure, nomem, nostack, preserves_flags),
         );
+        &*(address as *const ThreadWords)
     }
-    address as *mut ThreadWords
 }
 
 /// Returns the calling thread's token.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub(crate) fn token() -> Token {
-    // SAFETY: the words live as long as the thread and only it touches them; `thread.rs` stores nothing but
-    // tokens in the first.
-    unsafe { Token::new_unchecked((*words()).token) }
+    // SAFETY: `thread.rs` stores nothing but tokens there.
+    unsafe { Token::new_unchecked(words().token.get()) }
 }
-
-/// The counters of `events::here`, declared and read like the words; each thread's start at 0.
-#[cfg(feature = "thread-events")]
-mod counts {
-    use crate::platform::native::THREAD_COUNTS;
-    use core::sync::atomic::AtomicU32;
-
-    core::arch::global_asm!(
-        ".pushsection .tbss.turnwise_counts,\"awT\",%nobits",
-        concat!(".hidden ", symbol!("turnwise_thread_counts")),
-        concat!(".globl ", symbol!("turnwise_thread_counts")),
-        concat!(".type ", symbol!("turnwise_thread_counts"), ",%object"),
-        concat!(".size ", symbol!("turnwise_thread_counts"), ",{bytes}"),
-        ".p2align 5",
-        concat!(symbol!("turnwise_thread_counts"), ":"),
-        ".zero {bytes}",
-        ".popsection",
-        bytes = const size_of::<[AtomicU32; THREAD_COUNTS]>(),
-    );
-
-    /// Returns a pointer to the calling thread's event counters.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
-        let offset: usize;
-        let base: usize;
-        // SAFETY: reads the variable's offset and the thread pointer, as `words` does.
-        unsafe {
-            core::arch::asm!(
-                concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_counts"), "@GOTTPOFF]"),
-                "mov {base}, qword ptr fs:[0]",
-                offset = out(reg) offset,
-                base = out(reg) base,
-                options(pure, nomem, nostack, preserves_flags),
-            );
-        }
-        core::ptr::with_exposed_provenance(base.wrapping_add(offset))
-    }
-
-    /// Returns a pointer to the calling thread's event counters.
-    #[cfg(target_arch = "aarch64")]
-    #[inline(always)]
-    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
-        let address: usize;
-        // SAFETY: reads the variable's offset and the thread pointer, as `words` does.
-        unsafe {
-            core::arch::asm!(
-                concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_counts")),
-                concat!("ldr {a}, [{a}, :gottprel_lo12:", symbol!("turnwise_thread_counts"), "]"),
-                "mrs {t}, tpidr_el0",
-                "add {a}, {a}, {t}",
-                a = out(reg) address,
-                t = out(reg) _,
-                options(pure, nomem, nostack, preserves_flags),
-            );
-        }
-        core::ptr::with_exposed_provenance(address)
-    }
-}
-
-#[cfg(feature = "thread-events")]
-pub(crate) use counts::counts;

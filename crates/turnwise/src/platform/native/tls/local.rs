@@ -5,43 +5,30 @@
 //! may find new ones.
 
 use super::{ThreadWords, Token};
-use core::cell::UnsafeCell;
+use core::cell::Cell;
 extern crate std;
 
 std::thread_local! {
-    static WORDS: UnsafeCell<ThreadWords> =
-        const { UnsafeCell::new(ThreadWords { token: Token::ANONYMOUS.get(), stage: 0 }) };
+    static WORDS: ThreadWords = const {
+        ThreadWords {
+            token: Cell::new(Token::ANONYMOUS.get()),
+            stage: Cell::new(0),
+            #[cfg(feature = "thread-events")]
+            counts: [const { core::sync::atomic::AtomicU32::new(0) }; crate::platform::native::THREAD_COUNTS],
+        }
+    };
 }
 
-/// Returns a pointer to the calling thread's words.
+/// Returns the calling thread's words. Callers use the reference at once, on that thread.
 #[inline]
-pub(crate) fn words() -> *mut ThreadWords {
-    WORDS.with(UnsafeCell::get)
+pub(crate) fn words() -> &'static ThreadWords {
+    // SAFETY: the variable has no destructor: it lives as long as the thread.
+    unsafe { &*WORDS.with(core::ptr::from_ref) }
 }
 
 /// Returns the calling thread's token.
 #[inline]
 pub(crate) fn token() -> Token {
-    // SAFETY: the words live as long as the thread and only it touches them; `thread.rs` stores nothing but
-    // tokens in the first.
-    unsafe { Token::new_unchecked((*words()).token) }
+    // SAFETY: `thread.rs` stores nothing but tokens there.
+    unsafe { Token::new_unchecked(words().token.get()) }
 }
-
-#[cfg(feature = "thread-events")]
-mod counts {
-    use crate::platform::native::THREAD_COUNTS;
-    use core::sync::atomic::AtomicU32;
-    extern crate std;
-
-    std::thread_local! {
-        static COUNTS: [AtomicU32; THREAD_COUNTS] = const { [const { AtomicU32::new(0) }; THREAD_COUNTS] };
-    }
-
-    /// Returns a pointer to the calling thread's event counters.
-    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
-        COUNTS.with(core::ptr::from_ref)
-    }
-}
-
-#[cfg(feature = "thread-events")]
-pub(crate) use counts::counts;
