@@ -2,7 +2,8 @@
 //! for C.
 
 use anyhow::{Context, Result};
-use std::ffi::CStr;
+use memmap2::MmapRaw;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -68,21 +69,14 @@ impl Board {
 /// A board in memory that processes share.
 pub(crate) struct Shared {
     file: File,
-    at: *const Board,
+    map: MmapRaw,
 }
 
 impl Shared {
     /// Creates an empty board, whose descriptor a started program inherits.
     pub(crate) fn new() -> Result<Self> {
-        let name: &CStr = c"turnwise-faults";
-        // SAFETY: the name is a string; the descriptor is new, and has no other owner.
-        let file = unsafe {
-            let descriptor = libc::memfd_create(name.as_ptr(), 0);
-            if descriptor < 0 {
-                return Err(std::io::Error::last_os_error()).context("cannot make memory to share (memfd_create)");
-            }
-            File::from_raw_fd(descriptor)
-        };
+        let memory = memfd_create(c"turnwise-faults", MFdFlags::empty());
+        let file = File::from(memory.context("cannot make memory to share (memfd_create)")?);
         file.set_len(size_of::<Board>() as u64).context("cannot make room for the board")?;
         Self::map(file)
     }
@@ -94,13 +88,8 @@ impl Shared {
     }
 
     fn map(file: File) -> Result<Self> {
-        let (rights, size) = (libc::PROT_READ | libc::PROT_WRITE, size_of::<Board>());
-        // SAFETY: a new mapping, where the kernel likes, of a file of that size.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), size, rights, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-        if at == libc::MAP_FAILED {
-            return Err(std::io::Error::last_os_error()).context("cannot map the board");
-        }
-        Ok(Shared { file, at: at.cast() })
+        let map = MmapRaw::map_raw(&file).context("cannot map the board")?;
+        Ok(Shared { file, map })
     }
 
     /// Returns the descriptor, for the victim's command line.
@@ -112,16 +101,9 @@ impl Shared {
 impl Deref for Shared {
     type Target = Board;
     fn deref(&self) -> &Board {
-        // SAFETY: mapped until `self` is dropped, aligned to a page, and all of it is atomic words or never read; every
-        // bit pattern is valid, and the memory began as zeros.
-        unsafe { &*self.at }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: the mapping of `map`, to which no reference is left.
-        unsafe { libc::munmap(self.at.cast_mut().cast(), size_of::<Board>()) };
+        // SAFETY: mapped until `self` is dropped, as long as a board, aligned to a page, and all of it is atomic words
+        // or never read; every bit pattern is valid, and the memory began as zeros.
+        unsafe { &*self.map.as_ptr().cast() }
     }
 }
 

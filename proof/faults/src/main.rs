@@ -97,10 +97,9 @@ fn run(flags: &Flags) -> Result<bool> {
     let commit = turnwise_present::machine::commit().unwrap_or_else(|| "unknown".into());
     let mut rows = Vec::new();
     for fault in chosen {
-        let outcome = (fault.run)(&mut session).with_context(|| fault.name)?;
-        let row = Row::new(fault, outcome);
+        let row = Row::new(fault, (fault.run)(&mut session)).context(fault.name)?;
         println!("{}", row.line());
-        row.trouble.iter().for_each(|trouble| println!("{trouble}"));
+        row.ran.iter().flat_map(|tally| &tally.trouble).for_each(|trouble| println!("{trouble}"));
         rows.push(row);
     }
     if let Some(file) = &flags.page {

@@ -1,46 +1,37 @@
 //! The table, on the terminal and as a page.
 
 use crate::Flags;
-use crate::faults::{Expected, Fault, Outcome};
-use std::time::Duration;
+use crate::faults::{Expected, Fault, Skipped};
+use crate::run::Tally;
+use anyhow::Result;
 use turnwise_present::machine::Machine;
 
 /// One fault, and its outcome.
 pub(crate) struct Row {
     fault: &'static Fault,
-    /// Tries, updates, lost, hangs, longest stall; or why there are none.
-    cells: Result<[u64; 4], String>,
-    stall: Duration,
-    verdict: Result<(), &'static str>,
-    pub(crate) trouble: Vec<String>,
+    pub(crate) ran: Result<Tally, Skipped>,
 }
 
 /// The head of the table on the terminal.
 pub(crate) const HEAD: &str = "fault                    tries     updates       lost  hangs   longest stall";
 
 impl Row {
-    pub(crate) fn new(fault: &'static Fault, outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Ran(tally) => Row {
-                fault,
-                cells: Ok([tally.tries, tally.updates, tally.lost, tally.hangs]),
-                stall: tally.stall,
-                verdict: fault.expected.verdict(&tally),
-                trouble: tally.trouble,
-            },
-            Outcome::Skipped(why) => {
-                Row { fault, cells: Err(why), stall: Duration::ZERO, verdict: Ok(()), trouble: Vec::new() }
-            }
-        }
+    /// Returns the row of a fault that ended so; fails if it failed for another reason than that it cannot run here.
+    pub(crate) fn new(fault: &'static Fault, ended: Result<Tally>) -> Result<Self> {
+        let ran = match ended {
+            Ok(tally) => Ok(tally),
+            Err(error) => Err(error.downcast::<Skipped>()?),
+        };
+        Ok(Row { fault, ran })
     }
 
     /// Returns whether it ended otherwise than it should.
     pub(crate) fn is_wrong(&self) -> bool {
-        self.verdict.is_err()
+        self.ran.as_ref().is_ok_and(|tally| self.fault.expected.verdict(tally).is_err())
     }
 
-    fn verdict(&self) -> &'static str {
-        match (self.verdict, self.fault.expected) {
+    fn verdict(&self, tally: &Tally) -> &'static str {
+        match (self.fault.expected.verdict(tally), self.fault.expected) {
             (Err(wrong), _) => wrong,
             (Ok(()), Expected::Sound) => "",
             (Ok(()), _) => "caught, as it should be",
@@ -50,10 +41,9 @@ impl Row {
     /// Renders a line for the terminal.
     pub(crate) fn line(&self) -> String {
         let name = self.fault.name;
-        match &self.cells {
-            Ok([tries, updates, lost, hangs]) => {
-                let stall = self.stall.as_secs_f64() * 1e3;
-                let verdict = self.verdict();
+        match &self.ran {
+            Ok(tally @ Tally { tries, updates, lost, hangs, stall, .. }) => {
+                let (stall, verdict) = (stall.as_secs_f64() * 1e3, self.verdict(tally));
                 format!("{name:20} {tries:>9} {updates:>11} {lost:>10} {hangs:>6} {stall:>12.1} ms  {verdict}")
             }
             Err(why) => format!("{name:20} SKIPPED: {why}"),
@@ -62,11 +52,11 @@ impl Row {
 
     fn markdown(&self) -> String {
         let Fault { name, about, .. } = self.fault;
-        match &self.cells {
-            Ok([tries, updates, lost, hangs]) => {
-                let verdict = Some(self.verdict()).filter(|said| !said.is_empty()).map(|said| format!(" ({said})"));
-                let stall = self.stall.as_secs_f64() * 1e3;
-                let verdict = verdict.unwrap_or_default();
+        match &self.ran {
+            Ok(tally @ Tally { tries, updates, lost, hangs, stall, .. }) => {
+                let verdict = Some(self.verdict(tally)).filter(|said| !said.is_empty());
+                let verdict = verdict.map(|said| format!(" ({said})")).unwrap_or_default();
+                let stall = stall.as_secs_f64() * 1e3;
                 format!("| `{name}`: {about}{verdict} | {tries} | {updates} | {lost} | {hangs} | {stall:.0} ms |")
             }
             Err(why) => format!("| `{name}`: {about}. SKIPPED: {why} | | | | | |"),
@@ -80,7 +70,7 @@ pub(crate) fn page(rows: &[Row], flags: &Flags, seed: u64, commit: &str) -> Stri
     let release = if cfg!(debug_assertions) { "" } else { " --release" };
     let command = format!("cargo xtask faults{release}{wide} --seconds {} --seed {seed} --write", flags.seconds);
     let machine = Machine::here();
-    let ran = rows.iter().filter(|row| row.cells.is_ok()).count();
+    let ran = rows.iter().filter(|row| row.ran.is_ok()).count();
     let wrong = rows.iter().filter(|row| row.is_wrong()).count();
     let mut page = format!(
         "# Faults\n\nWritten by `{command}`, commit {commit}; do not edit. Machine: {machine}.\n\n\

@@ -1,40 +1,37 @@
 //! What all faults need: the programs' places, chance, time, and the victims.
 
 use crate::board::Shared;
-use crate::inject::Injector;
 use crate::inject::rlimit::Somebody;
+use crate::inject::{Injector, Nothing};
 use crate::run::{Limits, Tally, watch};
 use anyhow::{Context, Result, ensure};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 use tempfile::TempDir;
 use turnwise_preload_abi::{environment, libraries};
 
-/// Which program.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Program {
-    /// `victims/pthreads.c`, under the preload library.
-    Pthreads,
-    /// The same with `victims/clock.c`, whose wall clock is stepped.
-    Stepped,
-    /// `victims/processes.c`, under the preload library.
-    Processes,
-    /// This program, on Turnwise's own types.
-    Own,
-}
+/// `victims/pthreads.c` under the preload library is `pthreads`; with `victims/clock.c`, whose wall clock is stepped,
+/// `stepped`; `victims/processes.c` is `processes`; and this program, on Turnwise's own types:
+const OWN: &str = "own";
 
-/// Threads or processes that fight over a lock.
+/// The lists of victims.
+static LISTS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
+    toml::from_str(include_str!("victims.toml")).unwrap_or_else(|error| panic!("victims.toml: {error}"))
+});
+
+/// Threads or processes that fight over a lock, as `victims.toml` describes them.
 #[derive(Clone, Copy)]
 pub(crate) struct Victim {
-    pub(crate) program: Program,
-    pub(crate) lock: &'static str,
-    /// The preload library's.
-    pub(crate) policy: &'static str,
+    program: &'static str,
+    policy: &'static str,
+    lock: &'static str,
     pub(crate) threads: usize,
     /// Not in the short form.
     pub(crate) wide: bool,
@@ -43,68 +40,29 @@ pub(crate) struct Victim {
 }
 
 impl Victim {
-    pub(crate) const fn posix(policy: &'static str, lock: &'static str) -> Self {
-        Victim { program: Program::Pthreads, lock, policy, threads: 4, wide: false, spins: false }
-    }
-
-    pub(crate) const fn own(lock: &'static str) -> Self {
-        Victim { program: Program::Own, lock, policy: "", threads: 4, wide: false, spins: false }
-    }
-
-    pub(crate) const fn stepped(policy: &'static str, lock: &'static str) -> Self {
-        Victim { program: Program::Stepped, ..Victim::posix(policy, lock) }
-    }
-
-    pub(crate) const fn shared(lock: &'static str) -> Self {
-        Victim { program: Program::Processes, lock, policy: "adaptive", threads: 4, wide: false, spins: false }
-    }
-
-    /// Restricts it to the long form.
-    pub(crate) const fn long(self) -> Self {
-        Victim { wide: true, ..self }
-    }
-
-    pub(crate) const fn spinning(self) -> Self {
-        Victim { spins: true, ..self }
-    }
-
-    pub(crate) const fn threads(self, threads: usize) -> Self {
-        Victim { threads, ..self }
-    }
-
-    pub(crate) fn name(&self) -> String {
-        match self.program {
-            Program::Own => self.lock.to_owned(),
-            _ => format!("{} ({})", self.lock, self.policy),
+    pub(crate) fn new(line: &'static str) -> Self {
+        let mut words = line.split(' ');
+        let [program, policy, lock] = [(); 3].map(|()| words.next().unwrap_or_else(|| panic!("a victim: {line}")));
+        let mut victim = Victim { program, policy, lock, threads: 4, wide: false, spins: false };
+        for word in words {
+            match word {
+                "long" => victim.wide = true,
+                "spins" => victim.spins = true,
+                number => victim.threads = number.parse().unwrap_or_else(|_| panic!("a victim: {line}")),
+            }
         }
+        victim
+    }
+
+    fn name(&self) -> String {
+        if self.program == OWN { self.lock.to_owned() } else { format!("{} ({})", self.lock, self.policy) }
     }
 }
 
-/// POSIX's locks under the preload library, and Turnwise's own: what most faults are tried on.
-pub(crate) const ALL: &[Victim] = &[
-    Victim::posix("adaptive", "mutex"),
-    Victim::posix("adaptive", "rwlock"),
-    Victim::posix("adaptive", "cond"),
-    Victim::posix("queued", "mutex").spinning(),
-    Victim::posix("adaptive", "timed").long(),
-    Victim::posix("adaptive", "recursive").long(),
-    Victim::posix("adaptive", "spin").spinning().long(),
-    Victim::posix("ticket", "mutex").spinning().long(),
-    Victim::posix("ttas", "mutex").spinning().long(),
-    Victim::own("mutex"),
-    Victim::own("rwsem"),
-    Victim::own("condvar"),
-    Victim::own("semaphore"),
-    Victim::own("fair-semaphore").long(),
-    Victim::own("reentrant").long(),
-    Victim::own("big-reader").long(),
-    Victim::own("seqrwlock").long(),
-    Victim::own("lockref").long(),
-    Victim::own("ttas").spinning().long(),
-    Victim::own("ticket").spinning().long(),
-    Victim::own("queued").spinning().long(),
-    Victim::own("mcs").spinning().long(),
-];
+/// Returns a list of victims.
+pub(crate) fn victims(list: &str) -> Vec<Victim> {
+    LISTS[list].iter().copied().map(Victim::new).collect()
+}
 
 /// The sources of threads that fight over one of POSIX's locks.
 const PTHREADS: &[&str] = &["pthreads.c", "deeds.c", "filters.c", "kinds.c"];
@@ -191,17 +149,12 @@ impl Session {
     /// Returns the command that starts a victim.
     pub(crate) fn command(&self, victim: &Victim, deed: &str, board: &Shared) -> Result<Command> {
         let (descriptor, threads) = (board.descriptor().to_string(), victim.threads.to_string());
-        if victim.program == Program::Own {
+        if victim.program == OWN {
             let mut command = Command::new(std::env::current_exe().context("where am I?")?);
             command.args(["victim", &descriptor, victim.lock, &threads]);
             return Ok(command);
         }
-        let name = match victim.program {
-            Program::Stepped => "stepped",
-            Program::Processes => "processes",
-            _ => "pthreads",
-        };
-        let mut command = Command::new(self.path(name));
+        let mut command = Command::new(self.path(victim.program));
         command.args([&descriptor, victim.lock, deed, &threads]);
         command.env("LD_PRELOAD", self.path(&format!("{}.so", libraries::PRELOAD)));
         command.env(environment::LOCK, victim.policy).env("XDG_RUNTIME_DIR", self.scratch.path());
@@ -233,11 +186,9 @@ impl Session {
         3 * self.patience
     }
 
-    /// Returns the victims that this form runs, and the limits of each.
-    fn chosen(&self, victims: &[Victim]) -> (Vec<Victim>, Limits) {
-        let chosen: Vec<_> = victims.iter().copied().filter(|victim| self.wide || !victim.wide).collect();
-        let length = self.length / chosen.len().max(1) as u32;
-        (chosen, Limits { length, patience: self.patience, search: self.search() })
+    /// Runs each victim of a list, which does this deed to itself.
+    pub(crate) fn itself(&mut self, list: &str, deed: &str) -> Result<Tally> {
+        self.each(&victims(list), deed, |_| Ok(Nothing))
     }
 
     /// Runs each victim under an injector of its own.
@@ -247,12 +198,27 @@ impl Session {
         deed: &str,
         mut make: impl FnMut(SmallRng) -> Result<I>,
     ) -> Result<Tally> {
-        let (chosen, limits) = self.chosen(victims);
+        let chosen: Vec<_> = victims.iter().filter(|victim| self.wide || !victim.wide).collect();
+        let length = self.length / chosen.len().max(1) as u32;
+        let limits = Limits { length, patience: self.patience, search: self.search() };
         let mut sum = Tally::default();
         for victim in chosen {
             let mut injector = make(self.rng())?;
-            sum.add(self.one(&victim, deed, &mut injector, limits)?);
+            sum.add(self.one(victim, deed, &mut injector, limits)?);
         }
         Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_victim_is_a_program_that_is_made() {
+        for victim in LISTS.values().flatten().copied().map(Victim::new) {
+            let programs = [OWN, "pthreads", "stepped", "processes"];
+            assert!(programs.contains(&victim.program) && victim.threads > 0, "{}", victim.name());
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use turnwise_torture::locks::LOCKS;
 use turnwise_torture::object::Object;
-use turnwise_torture::ops::{Condvar, Exclusive, LockRecord};
+use turnwise_torture::ops::{Condvar, Exclusive};
 
 /// The name under which threads take turns by condition variables.
 pub(crate) const CONDVAR: &str = "condvar";
@@ -29,8 +29,8 @@ struct Arena {
     board: Shared,
     ops: Exclusive,
     lock: Object<'static>,
-    /// The condition variable of a ring, and its lock's operations.
-    rings: Option<(Condvar, Object<'static>)>,
+    /// The condition variable of all rings.
+    rings: Option<Condvar>,
     pair: UnsafeCell<Pair>,
 }
 
@@ -39,27 +39,15 @@ unsafe impl Sync for Arena {}
 // SAFETY: a lock, which any thread may use, and memory that the lock protects may go to another thread.
 unsafe impl Send for Arena {}
 
-/// Makes a lock of this record that lives as long as the process.
-fn make(record: &LockRecord) -> Object<'static> {
-    #[repr(align(128))]
-    struct Room(#[allow(dead_code, reason = "room for a lock, which is reached through its address")] [u8; 1 << 14]);
-    assert!(record.size <= size_of::<Room>(), "a lock of {} bytes", record.size);
-    let room = Box::leak(Box::new(Room([0; 1 << 14])));
-    // SAFETY: there is room, aligned to 128, and no other code will use it.
-    unsafe { (record.place)(std::ptr::from_mut(room).cast()) }
-}
-
 /// Runs until the board is set to stop.
 pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
     let board = Shared::inherited(descriptor)?;
     let record = LOCKS.iter().find(|record| record.name == if name == CONDVAR { "mutex" } else { name });
     let record = record.with_context(|| format!("no lock is called {name}"))?;
     let ops = record.ops.exclusive.with_context(|| format!("{name} has no owner"))?;
-    let lock = make(record);
-    let condvar = record.ops.condvar.filter(|_| name == CONDVAR);
-    let rings = condvar.map(|condvar| (condvar, lock));
-    let arena = Box::leak(Box::new(Arena { board, ops, lock, rings, pair: UnsafeCell::default() }));
-    let arena: &'static Arena = arena;
+    let rings = record.ops.condvar.filter(|_| name == CONDVAR);
+    let arena: &'static Arena =
+        Box::leak(Box::new(Arena { board, ops, lock: record.make(), rings, pair: UnsafeCell::default() }));
     for me in 0..threads {
         let begun = thread::Builder::new().stack_size(64 << 10).spawn(move || arena.work(me));
         if begun.is_err() {
@@ -94,15 +82,15 @@ impl Arena {
 
     /// Waits, with the lock, until it is this thread's turn; notes that the other's comes next.
     fn await_turn(&self, me: usize) {
-        let Some((condvar, lock)) = self.rings else { return };
+        let Some(condvar) = self.rings else { return };
         // SAFETY: the caller has the lock whenever this is called.
         let turn = || unsafe { &mut (*self.pair.get()).turns[me / 2] };
         while *turn() != me % 2 && self.going() {
             // SAFETY: the caller has the lock.
-            unsafe { (condvar.wait)(lock, None) };
+            unsafe { (condvar.wait)(self.lock, None) };
         }
         *turn() = 1 - me % 2;
-        (condvar.notify_all)(lock);
+        (condvar.notify_all)(self.lock);
     }
 
     fn update(&self, me: usize, tid: u32, luck: &mut u32) {
@@ -134,11 +122,11 @@ impl Arena {
         }
         // ORDERING faults.gone: Acquire; from then on the pair is this thread's.
         while !self.board.line[..threads].iter().all(|line| line.gone.load(std::sync::atomic::Ordering::Acquire) == 1) {
-            if let Some((condvar, lock)) = self.rings {
-                (self.ops.acquire)(lock);
-                (condvar.notify_all)(lock);
+            if let Some(condvar) = self.rings {
+                (self.ops.acquire)(self.lock);
+                (condvar.notify_all)(self.lock);
                 // SAFETY: this thread acquired it above.
-                unsafe { (self.ops.release)(lock) };
+                unsafe { (self.ops.release)(self.lock) };
             }
             thread::sleep(Duration::from_micros(500));
         }

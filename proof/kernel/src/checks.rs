@@ -58,87 +58,56 @@ impl Unlocked {
     }
 }
 
-struct Locks {
-    mutex: Mutex<Pair, Machine>,
-    spin: SpinLock<Pair, NoBackoff, Machine>,
-    ticket: TicketLock<Pair, NoBackoff, Machine>,
-    queued: QueuedSpinLock<Pair, Machine>,
-    mcs: McsLock<Pair, Machine>,
-    rwsem: RwSem<Pair, Machine>,
-    big_reader: BigReaderLock<Pair, CPUS, Machine>,
-    seq: SeqRwLock<Pair, Machine>,
-    semaphore: Semaphore<false, Machine>,
-    queue: Mutex<u64, Machine>,
-    filled: Condvar<Machine>,
-    timed: Mutex<(), Machine>,
-    unlocked: Unlocked,
-    /// Threads that have come to the end of a check, counted on for ever.
-    arrived: Mutex<u64, Machine>,
-    all_arrived: Condvar<Machine>,
-    /// Of the present check: things that must not be.
-    wrong: AtomicU64,
-    /// Of the present check: whatever it counts.
-    count: AtomicU64,
-    inside: AtomicU32,
-    failed: AtomicBool,
-    begun: AtomicU64,
+// All are there before the kernel starts: constants make them.
+static MUTEX: Mutex<Pair, Machine> = Mutex::const_new_in(Pair(0, 0));
+static SPIN: SpinLock<Pair, NoBackoff, Machine> = SpinLock::const_new_in(Pair(0, 0));
+static TICKET: TicketLock<Pair, NoBackoff, Machine> = TicketLock::const_new_in(Pair(0, 0));
+static QUEUED: QueuedSpinLock<Pair, Machine> = QueuedSpinLock::const_new_in(Pair(0, 0));
+static MCS: McsLock<Pair, Machine> = McsLock::const_new_in(Pair(0, 0));
+static RWSEM: RwSem<Pair, Machine> = RwSem::const_new_in(Pair(0, 0));
+static BIG_READER: BigReaderLock<Pair, CPUS, Machine> = BigReaderLock::const_new_in(Pair(0, 0));
+static SEQ: SeqRwLock<Pair, Machine> = SeqRwLock::const_new_in(Pair(0, 0));
+static SEMAPHORE: Semaphore<false, Machine> = Semaphore::const_new_in(3);
+static QUEUE: Mutex<u64, Machine> = Mutex::const_new_in(0);
+static FILLED: Condvar<Machine> = Condvar::const_new_in();
+static TIMED: Mutex<(), Machine> = Mutex::const_new_in(());
+static UNLOCKED: Unlocked = Unlocked(UnsafeCell::new(0));
+/// Threads that have come to the end of a check, counted on for ever.
+static ARRIVED: Mutex<u64, Machine> = Mutex::const_new_in(0);
+static ALL_ARRIVED: Condvar<Machine> = Condvar::const_new_in();
+/// Of the present check: things that must not be.
+static WRONG: AtomicU64 = AtomicU64::new(0);
+/// Of the present check: whatever it counts.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+static INSIDE: AtomicU32 = AtomicU32::new(0);
+static FAILED: AtomicBool = AtomicBool::new(false);
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// Waits until all threads are here.
+fn meet() {
+    let mut arrived = ARRIVED.lock();
+    *arrived += 1;
+    let all = arrived.next_multiple_of(THREADS as u64);
+    ALL_ARRIVED.notify_all();
+    ALL_ARRIVED.wait_while(&mut arrived, |arrived| *arrived < all);
 }
 
-/// All are there before the kernel starts: constants make them.
-static LOCKS: Locks = Locks::new();
-
-impl Locks {
-    const fn new() -> Self {
-        Locks {
-            mutex: Mutex::const_new_in(Pair(0, 0)),
-            spin: SpinLock::const_new_in(Pair(0, 0)),
-            ticket: TicketLock::const_new_in(Pair(0, 0)),
-            queued: QueuedSpinLock::const_new_in(Pair(0, 0)),
-            mcs: McsLock::const_new_in(Pair(0, 0)),
-            rwsem: RwSem::const_new_in(Pair(0, 0)),
-            big_reader: BigReaderLock::const_new_in(Pair(0, 0)),
-            seq: SeqRwLock::const_new_in(Pair(0, 0)),
-            semaphore: Semaphore::const_new_in(3),
-            queue: Mutex::const_new_in(0),
-            filled: Condvar::const_new_in(),
-            timed: Mutex::const_new_in(()),
-            unlocked: Unlocked(UnsafeCell::new(0)),
-            arrived: Mutex::const_new_in(0),
-            all_arrived: Condvar::const_new_in(),
-            wrong: AtomicU64::new(0),
-            count: AtomicU64::new(0),
-            inside: AtomicU32::new(0),
-            failed: AtomicBool::new(false),
-            begun: AtomicU64::new(0),
-        }
+/// Ends a check: the first thread says what came of it.
+fn check(me: usize, name: &str, result: impl FnOnce() -> (bool, Said)) {
+    meet();
+    if me == 0 {
+        let (right, said) = result();
+        let wrong = WRONG.swap(0, Relaxed);
+        let verdict = if right && wrong == 0 { "ok" } else { "WRONG" };
+        let _ = writeln!(Console, "{name:16} {verdict}: {said}, {wrong} wrong");
+        FAILED.fetch_or(verdict != "ok", Relaxed);
+        COUNT.store(0, Relaxed);
     }
+    meet();
+}
 
-    /// Waits until all threads are here.
-    fn meet(&self) {
-        let mut arrived = self.arrived.lock();
-        *arrived += 1;
-        let all = arrived.next_multiple_of(THREADS as u64);
-        self.all_arrived.notify_all();
-        self.all_arrived.wait_while(&mut arrived, |arrived| *arrived < all);
-    }
-
-    /// Ends a check: the first thread says what came of it.
-    fn check(&self, me: usize, name: &str, result: impl FnOnce() -> (bool, Said)) {
-        self.meet();
-        if me == 0 {
-            let (right, said) = result();
-            let wrong = self.wrong.swap(0, Relaxed);
-            let verdict = if right && wrong == 0 { "ok" } else { "WRONG" };
-            let _ = writeln!(Console, "{name:16} {verdict}: {said}, {wrong} wrong");
-            self.failed.fetch_or(verdict != "ok", Relaxed);
-            self.count.store(0, Relaxed);
-        }
-        self.meet();
-    }
-
-    fn expect(&self, right: bool) {
-        self.wrong.fetch_add(u64::from(!right), Relaxed);
-    }
+fn expect(right: bool) {
+    WRONG.fetch_add(u64::from(!right), Relaxed);
 }
 
 /// How many of how many.
@@ -152,51 +121,50 @@ impl fmt::Display for Said {
 
 /// Runs all checks, says whether all was right, and ends the machine.
 pub(crate) fn run() -> ! {
-    LOCKS.begun.store(machine::now(), Relaxed);
+    BEGUN.store(machine::now(), Relaxed);
     scheduler::run(thread, end)
 }
 
 fn end() -> ! {
-    let well = !LOCKS.failed.load(Relaxed);
-    let ms = (machine::now() - LOCKS.begun.load(Relaxed)) / 1_000_000;
+    let well = !FAILED.load(Relaxed);
+    let ms = (machine::now() - BEGUN.load(Relaxed)) / 1_000_000;
     let _ = writeln!(Console, "{} after {ms} ms", if well { "All locks hold" } else { "NOT ALL LOCKS HOLD" });
     machine::exit(well)
 }
 
 fn thread(me: usize) {
-    let locks = &LOCKS;
-    exclusive(locks, me);
-    shared(locks, me);
-    waits(locks, me);
-    (0..ROUNDS).for_each(|_| locks.unlocked.add());
-    locks.check(me, "no lock", || {
+    exclusive(me);
+    shared(me);
+    waits(me);
+    (0..ROUNDS).for_each(|_| UNLOCKED.add());
+    check(me, "no lock", || {
         // SAFETY: all threads are in `check`.
-        let sum = unsafe { *locks.unlocked.0.get() };
+        let sum = unsafe { *UNLOCKED.0.get() };
         (sum < ALL, Said(ALL - sum, ALL, "updates lost, as should be"))
     });
 }
 
 /// Locks with one owner at a time; a spin lock's may not give up its CPU.
-fn exclusive(locks: &Locks, me: usize) {
-    updates(locks, me, "mutex", &locks.mutex, ROUNDS, true);
-    updates(locks, me, "spin lock", &locks.spin, ROUNDS, false);
-    updates(locks, me, "ticket lock", &locks.ticket, FAIR_ROUNDS, false);
-    updates(locks, me, "queued spin lock", &locks.queued, FAIR_ROUNDS, false);
+fn exclusive(me: usize) {
+    updates(me, "mutex", &MUTEX, ROUNDS, true);
+    updates(me, "spin lock", &SPIN, ROUNDS, false);
+    updates(me, "ticket lock", &TICKET, FAIR_ROUNDS, false);
+    updates(me, "queued spin lock", &QUEUED, FAIR_ROUNDS, false);
     for _ in 0..FAIR_ROUNDS {
-        locks.mcs.with(|pair| update(locks, pair, false));
+        MCS.with(|pair| update(pair, false));
     }
-    locks.check(me, "mcs lock", || locks.mcs.with(|pair| updated(*pair, FAIR_ROUNDS)));
+    check(me, "mcs lock", || MCS.with(|pair| updated(*pair, FAIR_ROUNDS)));
 }
 
-fn updates<R: RawLock>(locks: &Locks, me: usize, name: &str, lock: &Lock<R, Pair>, rounds: u64, yields: bool) {
+fn updates<R: RawLock>(me: usize, name: &str, lock: &Lock<R, Pair>, rounds: u64, yields: bool) {
     for _ in 0..rounds {
-        update(locks, &mut lock.lock(), yields);
+        update(&mut lock.lock(), yields);
     }
-    locks.check(me, name, || updated(*lock.lock(), rounds));
+    check(me, name, || updated(*lock.lock(), rounds));
 }
 
-fn update(locks: &Locks, pair: &mut Pair, yields: bool) {
-    locks.expect(pair.0 == pair.1);
+fn update(pair: &mut Pair, yields: bool) {
+    expect(pair.0 == pair.1);
     pair.add(yields);
 }
 
@@ -206,22 +174,22 @@ fn updated(pair: Pair, rounds: u64) -> (bool, Said) {
 }
 
 /// A third of the threads write, the others read.
-fn shared(locks: &Locks, me: usize) {
+fn shared(me: usize) {
     const WRITES: u64 = ALL / 3;
     let writes = me.is_multiple_of(3);
     let read = |pair: Pair| {
-        locks.expect(pair.0 == pair.1);
-        locks.count.fetch_add(1, Relaxed);
+        expect(pair.0 == pair.1);
+        COUNT.fetch_add(1, Relaxed);
     };
     let right = |pair: Pair| {
-        let reads = locks.count.load(Relaxed);
+        let reads = COUNT.load(Relaxed);
         (pair == Pair(WRITES, WRITES) && reads == ALL - WRITES, Said(pair.0 + reads, ALL, "writes and reads"))
     };
     for round in 0..ROUNDS {
         match writes {
-            true => locks.rwsem.write().add(true),
+            true => RWSEM.write().add(true),
             false => {
-                let pair = locks.rwsem.read();
+                let pair = RWSEM.read();
                 if round.is_multiple_of(64) {
                     Machine::pause(Pause::Yield);
                 }
@@ -229,78 +197,78 @@ fn shared(locks: &Locks, me: usize) {
             }
         }
     }
-    locks.check(me, "rwsem", || right(*locks.rwsem.read()));
+    check(me, "rwsem", || right(*RWSEM.read()));
     for _ in 0..ROUNDS {
         match writes {
-            true => locks.big_reader.write().add(true),
-            false => read(*locks.big_reader.read()),
+            true => BIG_READER.write().add(true),
+            false => read(*BIG_READER.read()),
         }
     }
-    locks.check(me, "big-reader lock", || right(*locks.big_reader.read()));
+    check(me, "big-reader lock", || right(*BIG_READER.read()));
     for round in 0..ROUNDS {
         match writes {
-            true => locks.seq.write().add(true),
-            false if round.is_multiple_of(4) => read(*locks.seq.blocking_read()),
-            false => read(locks.seq.read()),
+            true => SEQ.write().add(true),
+            false if round.is_multiple_of(4) => read(*SEQ.blocking_read()),
+            false => read(SEQ.read()),
         }
     }
-    locks.check(me, "seqrwlock", || right(locks.seq.read()));
+    check(me, "seqrwlock", || right(SEQ.read()));
 }
 
 /// Those who wait for something, and for as long.
-fn waits(locks: &Locks, me: usize) {
+fn waits(me: usize) {
     for round in 0..ROUNDS {
-        let permit = locks.semaphore.acquire();
-        locks.expect(locks.inside.fetch_add(1, Relaxed) < 3);
+        let permit = SEMAPHORE.acquire();
+        expect(INSIDE.fetch_add(1, Relaxed) < 3);
         if round.is_multiple_of(64) {
             Machine::pause(Pause::Yield);
         }
-        locks.inside.fetch_sub(1, Relaxed);
+        INSIDE.fetch_sub(1, Relaxed);
         drop(permit);
-        locks.count.fetch_add(1, Relaxed);
+        COUNT.fetch_add(1, Relaxed);
     }
-    locks.check(me, "semaphore", || {
-        let count = locks.count.load(Relaxed);
+    check(me, "semaphore", || {
+        let count = COUNT.load(Relaxed);
         (count == ALL, Said(count, ALL, "acquisitions"))
     });
     for _ in 0..ROUNDS {
-        let mut items = locks.queue.lock();
+        let mut items = QUEUE.lock();
         if me.is_multiple_of(2) {
             *items += 1;
-            locks.filled.notify_one();
+            FILLED.notify_one();
         } else {
-            locks.filled.wait_while(&mut items, |items| *items == 0);
+            FILLED.wait_while(&mut items, |items| *items == 0);
             *items -= 1;
-            locks.count.fetch_add(1, Relaxed);
+            COUNT.fetch_add(1, Relaxed);
         }
     }
-    locks.check(me, "condition var.", || {
-        let count = locks.count.load(Relaxed);
-        (count == ALL / 2 && *locks.queue.lock() == 0, Said(count, ALL / 2, "items"))
+    check(me, "condition var.", || {
+        let count = COUNT.load(Relaxed);
+        (count == ALL / 2 && *QUEUE.lock() == 0, Said(count, ALL / 2, "items"))
     });
-    time_out(locks, me);
+    time_out(me);
 }
 
 /// The first thread keeps the lock until all others have given up, each after 5 ms.
-fn time_out(locks: &Locks, me: usize) {
+fn time_out(me: usize) {
     const WAIT: Duration = Duration::from_millis(5);
     const OTHERS: u64 = THREADS as u64 - 1;
-    let owner = (me == 0).then(|| locks.timed.lock());
-    locks.meet();
+    let owner = (me == 0).then(|| TIMED.lock());
+    meet();
     let begun = machine::now();
     if owner.is_some() {
         // As long as a host may keep a virtual CPU waiting.
-        while locks.count.load(Relaxed) < OTHERS && machine::now() < begun + 10_000_000_000 {
+        while COUNT.load(Relaxed) < OTHERS && machine::now() < begun + 10_000_000_000 {
             Machine::pause(Pause::Nap(1_000_000));
         }
     } else {
-        let got = locks.timed.try_lock_for(WAIT);
-        locks.expect(got.is_none() && machine::now() - begun >= WAIT.as_nanos() as u64);
-        locks.count.fetch_add(1, Relaxed);
+        let got = TIMED.try_lock_for(WAIT);
+        expect(got.is_none() && machine::now() - begun >= WAIT.as_nanos() as u64);
+        COUNT.fetch_add(1, Relaxed);
     }
     drop(owner);
-    locks.check(me, "time-out", || {
-        let count = locks.count.load(Relaxed);
+    check(me, "time-out", || {
+        let count = COUNT.load(Relaxed);
         (count == OTHERS, Said(count, OTHERS, "waits timed out"))
     });
 }

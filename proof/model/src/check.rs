@@ -4,6 +4,7 @@ use crate::lab::{self, Mutation, UseSites};
 use crate::lines;
 use crate::platform::{self, Setup};
 use crate::sources::Sources;
+use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 macro_rules! locks {
     ($($doc:literal $name:ident: $sources:expr,)*) => {
         /// Which lock a model is of.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
         pub enum Lock {
             $(#[doc = $doc] $name,)*
         }

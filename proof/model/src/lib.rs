@@ -10,6 +10,7 @@
 //! | [`mutants`] | every ordering, flag and wake-up changed in turn: some model must notice |
 //! | [`flags`] | what the bits of the locks' words are called |
 //! | [`lines`] | rare lines of the slow paths, which some model must enter |
+//! | `places` | what `places.toml` states of places in the lock sources: words, rare lines, what no model shows |
 //! | [`parking`] | the portable platform's table of sleeping threads, and copies of it that are wrong on purpose |
 //! | [`report`] | what was tried, lock by lock |
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
@@ -25,6 +26,7 @@ pub mod lines;
 pub mod models;
 pub mod mutants;
 pub mod parking;
+mod places;
 pub mod platform;
 pub mod report;
 mod scenarios;

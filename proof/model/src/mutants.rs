@@ -10,6 +10,7 @@
 use crate::check::{Cause, Lock, Model, Outcome, Width};
 use crate::explicit::{self, Check};
 use crate::lab::{Change, Done, Mutation, Part, UseSite, UseSites, weaker};
+use crate::places::{PLACES, Spared};
 use crate::sources::Sources;
 use crate::tags::{self, Tag};
 use crate::{flags, models};
@@ -17,118 +18,10 @@ use std::fmt;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::{Duration, Instant};
 
-/// An ordering that no model can show to be needed, and why it stays.
-struct Exception {
-    /// The name in its comment.
-    tag: &'static str,
-    to: &'static [Ordering],
-    reason: &'static str,
-}
-
-/// All in the file system.
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        tag: "inode.references",
-        to: &[Relaxed],
-        reason: "orders accesses to ordinary memory before its end, and a model's memory never ends",
-    },
-    Exception { tag: "dentry.what", to: &[Relaxed], reason: EITHER },
-    Exception { tag: "dentry.inode", to: &[Relaxed], reason: EITHER },
-];
-/// With both relaxed, models fail.
-const EITHER: &str = "a look-up sees what a dentry stands for before it follows its inode: either ordering would do";
-
-/// A part of a word, or a wake-up, without which every model holds: the end of its file's name, its function, text that
-/// its line contains, what stays unchanged ([`WAKES`] and [`WAKES_MORE`] are wake-ups), and why it stays.
-struct Spared(&'static str, &'static str, &'static str, &'static str, &'static str);
-
-/// A wake-up that wakes no thread.
+/// A wake-up that wakes no thread, among what `places.toml` spares.
 const WAKES: &str = "a wake-up";
 /// A wake-up that wakes only one thread.
 const WAKES_MORE: &str = "a wake-up of more than one";
-
-const RWSEM: &str = "rwsem/raw.rs";
-const RWSEM_WAKE: &str = "rwsem/wake.rs";
-const BIG_READER: &str = "big_reader/raw.rs";
-/// Readers spread the lock sooner than pays.
-const SOONER: &str = "costs time: the lock is spread sooner than pays";
-
-const TAKE: &str = "compare_exchange";
-const LINUX: &str = "linux_mutex/mod.rs";
-const LINE: &str = "wait_in_queue";
-
-/// A flag left set is cleared by a later operation, and costs a system call or a missed chance until then.
-const SPARED: &[Spared] = &[
-    Spared("mutex/wait.rs", "give_up", "wake", WAKES_MORE, "shows with two whose requests lapsed: too large"),
-    Spared(RWSEM_WAKE, "wake_all", "Lane::First", WAKES_MORE, "shows with two whose requests lapsed: too large"),
-    Spared(
-        RWSEM_WAKE,
-        "left",
-        "HANDOFF != 0 => P::wake",
-        WAKES_MORE,
-        "two of one request, and readers besides: too large",
-    ),
-    Spared(RWSEM, "own", "store", "the word", RUNS),
-    Spared(
-        RWSEM,
-        "unlock_read_with",
-        TAKE,
-        "WRITERS",
-        "the woken writer clears it; till then each last reader wakes one",
-    ),
-    Spared(RWSEM, "unlock_read_with", TAKE, "READERS", "a later release clears it; till then it wakes no thread"),
-    Spared(BIG_READER, "met_writer", "store", "the word", SOONER),
-    Spared(BIG_READER, "spread_and_enter", "store", "the word", SOONER),
-    Spared(SEMAPHORE, "become_first", TAKE, "PASSED", "a release wakes it without need, and one behind it"),
-    Spared(
-        SEMAPHORE,
-        "leave",
-        "wake",
-        WAKES_MORE,
-        "shows with two beside it that hold its place for theirs: too large",
-    ),
-    Spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in the queue wakes one without need, and clears it (step B)"),
-    Spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
-    Spared(
-        "wait/spin_then_sleep.rs",
-        "record_process",
-        "store",
-        "GENERATION",
-        "a notifier calls the kernel without need",
-    ),
-    Spared("wait/spin_then_sleep.rs", "write", TAKE, "SKIPS", POLLS),
-    Spared("wait/spin_then_sleep.rs", "write", TAKE, "FAILED", POLLS),
-    Spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
-    Spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
-    Spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
-    Spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
-    Spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
-    Spared(
-        "queued.rs",
-        LINE,
-        "next.store(0",
-        "the word",
-        "shows with three that come again in another order: too large",
-    ),
-    Spared(LINUX, "unlock", "owner.store", "the word", RUNS),
-    Spared(LINUX, "set_owner", "owner.store", "the word", RUNS),
-    Spared(LINUX, "lock_asleep", "count.store", "the word", "releases take the slow path though nobody sleeps"),
-    Spared("osv_mutex/mod.rs", "next_token", "store", "the word", "tokens tell hand-offs apart; models have one"),
-    Spared("osv_mutex/mod.rs", "wake", "owner.store", "the word", RUNS),
-    Spared(
-        "journal/committing.rs",
-        "retire",
-        "wake",
-        WAKES_MORE,
-        "shows with two that wait: its models have two threads",
-    ),
-];
-const SEMAPHORE: &str = "semaphore.rs";
-const AGAIN: &str =
-    "a top that comes again was popped and pushed meanwhile: either count tells (without both, a check fails)";
-const POLLS: &str = "whether a waiter polls before it sleeps: right either way";
-const RUNS: &str = "a hint for spinners: whether the owner runs";
-const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield";
 
 /// What became of one mutant.
 pub struct Verdict {
@@ -232,9 +125,8 @@ pub fn spared_wake(sources: &Sources, place: &UseSite) -> Option<&'static str> {
 
 fn spared_at(sources: &Sources, place: &UseSite, what: &str) -> Option<&'static str> {
     let (function, line) = (sources.function(place), sources.line(place));
-    let here =
-        |Spared(file, its, says, ..): &&Spared| place.file.ends_with(file) && *its == function && line.contains(says);
-    SPARED.iter().filter(here).find(|Spared(.., its, _)| *its == what).map(|Spared(.., reason)| *reason)
+    let here = |s: &&Spared<'_>| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
+    PLACES.spared.iter().filter(here).find(|spared| spared.what == what).map(|spared| spared.why)
 }
 
 impl Subject {
@@ -309,10 +201,8 @@ impl Subject {
         let place = &mutation.place;
         let spared = |what: &str| spared_at(&self.sources, place, what);
         match mutation.change {
-            Change::Order { to, .. } => {
-                let name = &self.tag(place)?.name;
-                EXCEPTIONS.iter().find(|e| e.tag == name && e.to.contains(&to)).map(|e| e.reason)
-            }
+            Change::Order { to: Relaxed, .. } => PLACES.orderings.get(&*self.tag(place)?.name).copied(),
+            Change::Order { .. } => None,
             Change::Left { name, .. } => spared(name),
             Change::Wakes { most: 0 } => spared(WAKES),
             Change::Wakes { .. } => spared(WAKES_MORE),

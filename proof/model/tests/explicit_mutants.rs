@@ -1,4 +1,4 @@
-//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `mutants.rs` states why it is spared.
+//! Every wake-up is needed: left out, it makes an explicit-state check fail, or `places.toml` states why it is spared.
 
 use std::collections::BTreeSet;
 use turnwise_model::check::{Cause, Lock, Width};
@@ -58,7 +58,7 @@ each_lock! {
     preload_cond: PreloadCond,
 }
 
-/// Each of the two counts may be spared, as `mutants.rs` states in its list of exceptions; both together may not.
+/// Each of the two counts may be spared, as `places.toml` states; both together may not.
 #[test]
 fn a_stack_of_slots_without_a_count_of_changes_is_caught() {
     let changes = u64::from(u32::MAX) << 32;

@@ -17,7 +17,7 @@ fn all_caught(lock: Lock) {
     let survivors = survivors.iter().map(|v| v.to_string()).collect::<Vec<_>>();
     assert!(survivors.is_empty(), "no model needs these: {survivors:#?}");
     assert!(report.untagged.is_empty(), "these orderings lack an ORDERING comment: {:#?}", report.untagged);
-    assert!(report.unnamed.is_empty(), "`flags.rs` has no names for these bits: {:#x?}", report.unnamed);
+    assert!(report.unnamed.is_empty(), "`places.toml` has no names for these bits: {:#x?}", report.unnamed);
     assert!(report.unreached.is_empty(), "no model reaches what these comments speak for: {:#?}", report.unreached);
 }
 

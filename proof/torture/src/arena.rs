@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
-use turnwise::platform::Deadline;
+use turnwise::platform::{Deadline, Native};
 
 /// Places for threads at a time.
 const SEATS: usize = 64;
@@ -128,6 +128,24 @@ impl Arena {
             while self.goes_on() {
                 round(worker);
             }
+        });
+    }
+
+    /// Runs `round` on `threads` threads again and again, until `main` returns.
+    pub fn beside(&self, threads: usize, round: impl Fn(&mut Worker) + Sync, main: impl FnOnce()) {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            for number in 0..threads {
+                let (over, round) = (&over, &round);
+                s.spawn(move || {
+                    let mut worker = self.worker(number);
+                    while !over.load(Relaxed) {
+                        round(&mut worker);
+                    }
+                });
+            }
+            main();
+            over.store(true, Relaxed);
         });
     }
 
@@ -252,6 +270,13 @@ pub struct Worker<'a> {
 }
 
 impl Worker<'_> {
+    /// Fails the run if the thread gave a wait up before its time.
+    pub fn expect_expired(&self, deadline: Deadline) {
+        if !deadline.expired::<Native>() {
+            self.arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", self.number));
+        }
+    }
+
     /// Returns true one time in `n`.
     pub fn one_in(&mut self, n: u32) -> bool {
         self.rng.random_range(0..n) == 0

@@ -72,22 +72,18 @@ impl Cell {
         &self,
         exe: &Path,
         seed: u64,
-        (length, acquisitions): (Duration, u64),
+        work: (Duration, u64),
         patience: Duration,
     ) -> std::io::Result<Ended> {
         let started = Instant::now();
         let mut child = Command::new(exe)
-            .args(["--here", "--lock", self.lock.name, "--scenario", self.scenario.name])
-            .args(["--seed", &seed.to_string()])
-            .args(["--seconds", &length.as_secs_f64().to_string()])
-            .args(["--acquisitions", &acquisitions.to_string()])
-            .args(["--patience", &patience.as_secs_f64().to_string()])
+            .args(self.arguments(seed, work, patience).split(' '))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         // The child's watchdog ends a hang; this is for a watchdog that hangs.
-        let (status, output) = wait_for(&mut child, length + patience * 2 + BEFORE_AND_AFTER)?;
+        let (status, output) = wait_for(&mut child, work.0 + patience * 2 + BEFORE_AND_AFTER)?;
         let verdict = match status.signal() {
             Some(libc::SIGKILL) => Verdict::Hang,
             _ => Verdict::of(status, &output),
@@ -129,7 +125,8 @@ impl Session<'_> {
             ended.output.lines().filter(|line| line.starts_with("| ")).for_each(&mut say);
             if !cell.is_as_expected(&ended) {
                 worst = worst.max(ended.verdict.status()).max(1);
-                say(&format!("{}\nagain: {}", ended.output.trim_end(), cell.command(self.seed, work)));
+                let again = cell.arguments(self.seed, work, patience);
+                say(&format!("{}\nagain: turnwise-torture {again}", ended.output.trim_end()));
             }
         }
         Ok(worst)
@@ -163,10 +160,12 @@ impl Cell {
         format!("{lock:<20} {scenario:<15} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
     }
 
-    fn command(&self, seed: u64, (length, acquisitions): (Duration, u64)) -> String {
-        let (lock, scenario, length) = (self.lock.name, self.scenario.name, length.as_secs_f64());
-        let limits = format!("--seconds {length} --acquisitions {acquisitions}");
-        format!("turnwise-torture --here --lock {lock} --scenario {scenario} --seed {seed} {limits}")
+    /// Returns the command line's words for one run in its process.
+    fn arguments(&self, seed: u64, (length, acquisitions): (Duration, u64), patience: Duration) -> String {
+        let (lock, scenario) = (self.lock.name, self.scenario.name);
+        let [length, patience] = [length, patience].map(|time| time.as_secs_f64());
+        let limits = format!("--seconds {length} --acquisitions {acquisitions} --patience {patience}");
+        format!("--here --lock {lock} --scenario {scenario} --seed {seed} {limits}")
     }
 }
 

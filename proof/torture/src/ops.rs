@@ -1,8 +1,8 @@
 //! What can be done with a sort of lock: a record of its operations, with an `Option` for each ability that some lack.
 
+use crate::arena::Arena;
 use crate::counts::{Op, Said, State};
 use crate::object::{Object, of};
-use crate::tree::Tree;
 use turnwise::platform::Deadline;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise_catalogue::Nature;
@@ -31,7 +31,7 @@ pub struct Ops {
     /// Permits by number.
     pub permits: Option<Permits>,
     /// It is not a lock but a file system built of some.
-    pub tree: Option<fn(Object<'_>) -> &dyn Tree>,
+    pub tree: Option<Tree>,
     /// The words of the lock, for a report of waiting threads.
     pub words: fn(Object) -> String,
 }
@@ -208,6 +208,15 @@ pub struct Permits {
     pub take_until: fn(Object, u32, Deadline) -> bool,
     /// Gives this many permits back, or adds them.
     pub give: fn(Object, u32),
+}
+
+/// What threads do in a file system.
+#[derive(Clone, Copy)]
+pub struct Tree {
+    /// They rename on two levels, and read paths.
+    pub paths: fn(&'static Arena, &LockRecord),
+    /// They make, remove, move and find names.
+    pub names: fn(&'static Arena, &LockRecord),
 }
 
 /// A sort of lock to torture.

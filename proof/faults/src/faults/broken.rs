@@ -1,7 +1,7 @@
 //! Locks that are wrong on purpose (`victims/kinds.c`): rows which show that the others can fail.
 
-use super::{Expected, Fault, Outcome, fault};
-use crate::inject::tracer::{ANSWERS, Action, Tracer};
+use super::{Expected, Fault, fault, need_answers};
+use crate::inject::tracer::{Action, Tracer};
 use crate::inject::{InTheLock, Injector};
 use crate::run::{Limits, Tally};
 use crate::session::{Session, Victim};
@@ -14,7 +14,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         expected: Expected::Loses,
         ..fault("broken-forgetful", "no fault, but a lock that undoes one update in a thousand", |session| {
-            run(session, &FORGETFUL, &mut InTheLock)
+            run(session, FORGETFUL, &mut InTheLock)
         })
     },
     Fault {
@@ -22,36 +22,34 @@ pub(super) const FAULTS: &[Fault] = &[
         ..fault("broken-trusting", "a lock that takes the end of an interrupted wait (EINTR) for the lock", trusting)
     },
     fault("broken-unprovoked", "the same lock without interruptions: it is the fault that shows it", |session| {
-        run(session, &TRUSTING, &mut InTheLock)
+        run(session, TRUSTING, &mut InTheLock)
     }),
     Fault {
         expected: Expected::Hangs,
         ..fault("broken-late", "a condition variable whose waiters miss what comes as they go to sleep", |session| {
-            run(session, &LATE, &mut InTheLock)
+            run(session, LATE, &mut InTheLock)
         })
     },
 ];
 
-const FORGETFUL: Victim = Victim::posix("adaptive", "broken-forgetful");
-const TRUSTING: Victim = Victim::posix("adaptive", "broken-trusting");
-const LATE: Victim = Victim::posix("adaptive", "broken-late");
+const FORGETFUL: &str = "pthreads adaptive broken-forgetful";
+const TRUSTING: &str = "pthreads adaptive broken-trusting";
+const LATE: &str = "pthreads adaptive broken-late";
 
 /// Runs it. A hang is expected, or soon seen, and is not waited for long.
-fn run(session: &mut Session, victim: &Victim, with: &mut dyn Injector) -> Result<Outcome> {
+fn run(session: &mut Session, victim: &'static str, with: &mut dyn Injector) -> Result<Tally> {
     let (length, patience) = (session.length.max(Duration::from_secs(1)), Duration::from_secs(2));
     let limits = Limits { length, patience, search: session.search() };
-    let tally = session.one(victim, "none", with, limits)?;
-    Ok(Outcome::Ran(Tally { trouble: Vec::new(), ..tally }))
+    let tally = session.one(&Victim::new(victim), "none", with, limits)?;
+    Ok(Tally { trouble: Vec::new(), ..tally })
 }
 
-fn trusting(session: &mut Session) -> Result<Outcome> {
-    if !ANSWERS {
-        return Ok(Outcome::Skipped("system calls can be answered on x86-64 alone".into()));
-    }
+fn trusting(session: &mut Session) -> Result<Tally> {
+    need_answers()?;
     let interrupts = |_: &_, rng: &mut rand::rngs::SmallRng| match rng.random_ratio(1, 4) {
         true => Action::Answer(Some(Errno::EINTR)),
         false => Action::Pass,
     };
     let mut tracer = Tracer::answers(session.rng(), &[libc::SYS_futex], interrupts);
-    run(session, &TRUSTING, &mut tracer)
+    run(session, TRUSTING, &mut tracer)
 }

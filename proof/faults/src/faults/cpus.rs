@@ -1,10 +1,11 @@
 //! CPUs that appear, disappear, and are unavailable.
 
-use super::{Fault, Outcome, fault};
+use super::{Fault, Skipped, fault, need};
 use crate::board::Board;
 use crate::inject::Injector;
 use crate::inject::affinity::Affinity;
-use crate::session::{ALL, Session};
+use crate::run::Tally;
+use crate::session::{Session, victims};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 use turnwise_present::quota::Quota;
@@ -12,14 +13,12 @@ use turnwise_present::quota::Quota;
 pub(super) const FAULTS: &[Fault] = &[
     fault("affinity", "threads sent to other CPUs, one or some, hundreds of times a second", |session| {
         let rng = session.rng();
-        if Affinity::new(rng)?.cpus() < 2 {
-            return Ok(Outcome::Skipped("this process may use one CPU alone".into()));
-        }
-        session.each(ALL, "none", Affinity::new).map(Outcome::Ran)
+        need(Affinity::new(rng)?.cpus() > 1, "this process may use one CPU alone")?;
+        session.each(&victims("all"), "none", Affinity::new)
     }),
     fault("quota", "5% of a CPU for all threads together: they stand still for most of each 100 ms", quota),
     fault("hot-unplug", "a CPU taken away from the running machine", |_| {
-        Ok(Outcome::Skipped("it would take the CPU from all others on this machine".into()))
+        Err(Skipped("it would take the CPU from all others on this machine".into()).into())
     }),
 ];
 
@@ -45,18 +44,12 @@ impl Injector for Throttle {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     fn injected(&self) -> u64 {
         self.injected
     }
 }
 
-fn quota(session: &mut Session) -> Result<Outcome> {
-    if let Err(refused) = Throttle::new() {
-        return Ok(Outcome::Skipped(format!("{refused:#}")));
-    }
-    session.each(ALL, "none", |_| Throttle::new()).map(Outcome::Ran)
+fn quota(session: &mut Session) -> Result<Tally> {
+    Throttle::new().map_err(|refused| Skipped(format!("{refused:#}")))?;
+    session.each(&victims("all"), "none", |_| Throttle::new())
 }

@@ -5,10 +5,10 @@
 //! signal that names the call, or answers EPERM, upon which nothing may hang. The victim installs it itself
 //! (`victims/filters.c`), repeatedly in a new process: the moment is chance.
 
-use super::{Fault, Outcome, fault};
+use super::{Fault, fault};
 use crate::inject::Nothing;
 use crate::run::{Limits, Tally};
-use crate::session::{Session, Victim};
+use crate::session::{Session, victims};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -38,34 +38,16 @@ pub(super) const FAULTS: &[Fault] = &[
 const WHENEVER: &[&str] = &["tsync", "exec"];
 const ANSWERS: &[&str] = &["kill", "trap", "refuse"];
 
-/// Threads on POSIX's locks, which make no call but those.
-const VICTIMS: &[Victim] = &[
-    Victim::posix("adaptive", "mutex"),
-    Victim::posix("adaptive", "rwlock"),
-    Victim::posix("adaptive", "writers-first"),
-    Victim::posix("adaptive", "cond"),
-    Victim::posix("adaptive", "timed"),
-    Victim::posix("adaptive", "timed-rwlock"),
-    Victim::posix("adaptive", "timed-cond"),
-    Victim::posix("adaptive", "spin").spinning(),
-    Victim::posix("queued", "mutex").spinning(),
-    Victim::posix("ticket", "mutex").spinning().long(),
-    Victim::posix("ttas", "mutex").spinning().long(),
-    Victim::posix("ttas", "cond").spinning().long(),
-    Victim::posix("queued", "timed").spinning().long(),
-    Victim::posix("adaptive", "recursive").long(),
-];
-
 /// How long a process continues under its filter, if all of them get their turn.
 const RUN: Duration = Duration::from_millis(30);
 
 /// Runs each victim under each form of the filter, for as long as the row has, and once at least.
-fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Outcome> {
+fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Tally> {
     let begun = Instant::now();
     let limits = Limits { length: RUN, patience: session.patience, search: session.search() };
     let mut sum = Tally::default();
     while sum.tries == 0 || begun.elapsed() < session.length {
-        for victim in VICTIMS.iter().filter(|victim| session.wide || !victim.wide) {
+        for victim in victims("filtered").iter().filter(|victim| session.wide || !victim.wide) {
             for (how, when) in ANSWERS.iter().flat_map(|how| when.iter().map(move |when| (how, when))) {
                 let deed = format!("deny:{what}:{how}:{when}");
                 let mut tally = session.one(victim, &deed, &mut Nothing, limits)?;
@@ -77,5 +59,5 @@ fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Outcome>
             break;
         }
     }
-    Ok(Outcome::Ran(sum))
+    Ok(sum)
 }

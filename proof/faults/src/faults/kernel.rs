@@ -1,9 +1,9 @@
 //! A kernel whose answers are unusual: an old one, one behind a container's filter, a busy one.
 
-use super::{Fault, Outcome, fault};
-use crate::inject::Nothing;
-use crate::inject::tracer::{ANSWERS, Action, Call, Tracer};
-use crate::session::{ALL, Session, Victim};
+use super::{Fault, fault, need, need_answers};
+use crate::inject::tracer::{Action, Call, Tracer};
+use crate::run::Tally;
+use crate::session::{Session, victims};
 use anyhow::Result;
 use libc::{FUTEX_CLOCK_REALTIME, FUTEX_CMP_REQUEUE, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE};
 use libc::{FUTEX_REQUEUE, FUTEX_WAKE_BITSET, FUTEX_WAKE_OP};
@@ -55,22 +55,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "the wall clock of the program stepped by an hour or some milliseconds, to and fro, while its threads wait \
          until a time of it",
         |session| {
-            if !cfg!(target_arch = "x86_64") {
-                return Ok(Outcome::Skipped("victims/clock.c is for x86-64".into()));
-            }
-            session.each(STEPPED, "steps", |_| Ok(Nothing)).map(Outcome::Ran)
+            need(cfg!(target_arch = "x86_64"), "victims/clock.c is for x86-64")?;
+            session.itself("stepped", "steps")
         },
     ),
 ];
 
-/// Threads that wait until a time of the wall clock.
-const STEPPED: &[Victim] = &[
-    Victim::stepped("adaptive", "timed"),
-    Victim::stepped("adaptive", "timed-rwlock"),
-    Victim::stepped("adaptive", "timed-cond"),
-    Victim::stepped("queued", "timed").long(),
-    Victim::stepped("ticket", "timed-cond").long(),
-];
 const OLD: &[libc::c_long] = &[
     libc::SYS_rseq,
     libc::SYS_membarrier,
@@ -90,17 +80,12 @@ const FILTERED: &[libc::c_long] = &[
     libc::SYS_getcpu,
 ];
 
-fn answers(
-    session: &mut Session,
-    shown: &[libc::c_long],
-    decide: fn(&Call, &mut SmallRng) -> Action,
-) -> Result<Outcome> {
-    if !ANSWERS {
-        return Ok(Outcome::Skipped("system calls can be answered on x86-64 alone".into()));
-    }
+fn answers(session: &mut Session, shown: &[libc::c_long], decide: fn(&Call, &mut SmallRng) -> Action) -> Result<Tally> {
+    need_answers()?;
     let futex_alone = shown == [libc::SYS_futex];
-    let victims: Vec<_> = ALL.iter().copied().filter(|victim| !(futex_alone && victim.spins)).collect();
-    session.each(&victims, "none", |rng| Ok(Tracer::answers(rng, shown, decide))).map(Outcome::Ran)
+    let mut chosen = victims("all");
+    chosen.retain(|victim| !(futex_alone && victim.spins));
+    session.each(&chosen, "none", |rng| Ok(Tracer::answers(rng, shown, decide)))
 }
 
 /// Returns what a futex call does, without its flags.

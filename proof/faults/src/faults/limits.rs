@@ -5,13 +5,13 @@
 //! exit status other than 0 and a reason, no panic and no signal but Rust's own abort, with its message. Calls of the
 //! dynamic loader pass: what it does without memory (often a crash) is the C library's.
 
-use super::{Fault, Outcome, fault};
+use super::{Fault, fault, need, need_answers};
 use crate::board::Shared;
 use crate::inject::rlimit::Limited;
-use crate::inject::tracer::{ANSWERS, Action, Call, Tracer};
+use crate::inject::tracer::{Action, Call, Tracer};
 use crate::inject::{InTheLock, Injector};
 use crate::run::{Limits, Run, Tally, watch};
-use crate::session::{Session, Victim};
+use crate::session::{Session, Victim, victims};
 use anyhow::{Result, ensure};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -53,14 +53,11 @@ pub(super) const FAULTS: &[Fault] = &[
 const MEMORY: &[libc::c_long] = &[libc::SYS_mmap, libc::SYS_mremap, libc::SYS_brk];
 const FILES: &[libc::c_long] = &[libc::SYS_openat, libc::SYS_openat2, libc::SYS_memfd_create];
 
-const VICTIM: Victim = Victim::posix("adaptive", "mutex");
 /// What is put in front of the program.
 const TOOLS: [&[&str]; 3] = [&[], &["run", "--"], &["profile", "--"]];
 
-fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno) -> Result<Outcome> {
-    if !ANSWERS {
-        return Ok(Outcome::Skipped("system calls can be answered on x86-64 alone".into()));
-    }
+fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno) -> Result<Tally> {
+    need_answers()?;
     let mut sum = Tally::default();
     for tool in TOOLS {
         let all = Rc::new(Cell::new(0));
@@ -73,7 +70,7 @@ fn runs_out(session: &mut Session, calls: &'static [libc::c_long], error: Errno)
             sum.add(judge(run, &place));
         }
     }
-    Ok(Outcome::Ran(sum))
+    Ok(sum)
 }
 
 /// Returns the calls that fail: each in the long form, otherwise a few.
@@ -110,7 +107,7 @@ fn traced(
     decide: impl FnMut(&Call, &mut SmallRng) -> Action + 'static,
 ) -> Result<Run> {
     let mut tracer = Tracer::answers(session.rng(), calls, decide);
-    once(session, tool, &VICTIM, &mut tracer)
+    once(session, tool, &victims("limited")[0], &mut tracer)
 }
 
 /// Runs the program for a short time of the program, alone or by a tool.
@@ -145,22 +142,19 @@ fn limited(session: &mut Session, victim: &Victim, least: u64, limit: impl Fn(u6
     Ok(sum)
 }
 
-fn few_descriptors(session: &mut Session) -> Result<Outcome> {
+fn few_descriptors(session: &mut Session) -> Result<Tally> {
     let limit = |most| Limited { resource: libc::RLIMIT_NOFILE, most, by: None };
-    limited(session, &VICTIM, 3, limit).map(Outcome::Ran)
+    limited(session, &victims("limited")[0], 3, limit)
 }
 
 /// Runs as another user, one without other processes, since root has no such limit.
-fn few_processes(session: &mut Session) -> Result<Outcome> {
-    if !nix::unistd::geteuid().is_root() {
-        return Ok(Outcome::Skipped("only root can run programs as a user who runs nothing else".into()));
-    }
+fn few_processes(session: &mut Session) -> Result<Tally> {
+    need(nix::unistd::geteuid().is_root(), "only root can run programs as a user who runs nothing else")?;
     let somebody = session.somebody()?;
-    if !somebody.may_run(&session.tool("turnwise")?) {
-        return Ok(Outcome::Skipped("other users may not run the programs of this folder".into()));
-    }
+    let may_run = somebody.may_run(&session.tool("turnwise")?);
+    need(may_run, "other users may not run the programs of this folder")?;
     let limit = |most| Limited { resource: libc::RLIMIT_NPROC, most, by: Some(somebody.clone()) };
-    limited(session, &VICTIM.threads(16), 1, limit).map(Outcome::Ran)
+    limited(session, &victims("limited")[1], 1, limit)
 }
 
 /// Judges whether a run is right, or refused with a reason.
@@ -181,23 +175,19 @@ fn judge(run: Run, place: &str) -> Tally {
     tally
 }
 
-fn no_threads(session: &mut Session) -> Result<Outcome> {
-    if !ANSWERS {
-        return Ok(Outcome::Skipped("system calls can be answered on x86-64 alone".into()));
-    }
+fn no_threads(session: &mut Session) -> Result<Tally> {
+    need_answers()?;
     let half = |_: &Call, rng: &mut SmallRng| match rng.random() {
         true => Action::Answer(Some(Errno::EAGAIN)),
         false => Action::Pass,
     };
-    let victims = [VICTIM.threads(16), Victim::own("mutex").threads(16), Victim::own("rwsem").threads(16)];
     let calls = [libc::SYS_clone, libc::SYS_clone3];
-    session.each(&victims, "none", |rng| Ok(Tracer::answers(rng, &calls, half))).map(Outcome::Ran)
+    session.each(&victims("sixteen"), "none", |rng| Ok(Tracer::answers(rng, &calls, half)))
 }
 
-fn many_threads(session: &mut Session) -> Result<Outcome> {
-    const MANY: usize = 5000;
-    let victims = [VICTIM.threads(MANY), Victim::own("mutex").threads(MANY), Victim::own("rwsem").threads(MANY)];
-    let mut tally = session.each(&victims[..if session.wide { 3 } else { 1 }], "none", |_| Ok(InTheLock))?;
-    tally.tries *= MANY as u64;
-    Ok(Outcome::Ran(tally))
+fn many_threads(session: &mut Session) -> Result<Tally> {
+    let crowd = victims("crowd");
+    let mut tally = session.each(&crowd, "none", |_| Ok(InTheLock))?;
+    tally.tries *= crowd[0].threads as u64;
+    Ok(tally)
 }

@@ -1,4 +1,4 @@
-//! The table of faults, and the outcome of each.
+//! The table of faults, and how each is judged.
 
 mod broken;
 mod cpus;
@@ -9,6 +9,7 @@ mod limits;
 mod outputs;
 mod stops;
 
+use crate::inject::tracer::ANSWERS;
 use crate::run::Tally;
 use crate::session::Session;
 use anyhow::Result;
@@ -25,11 +26,26 @@ pub(crate) enum Expected {
     Hangs,
 }
 
-/// How a row ended.
-pub(crate) enum Outcome {
-    Ran(Tally),
-    /// Why it could not run here.
-    Skipped(String),
+/// Why a row could not run here: an error that is none.
+#[derive(Debug)]
+pub(crate) struct Skipped(pub(crate) String);
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Skipped {}
+
+/// Ends a row unless what it needs is here.
+fn need(here: bool, or: &str) -> Result<()> {
+    if here { Ok(()) } else { Err(Skipped(or.to_owned()).into()) }
+}
+
+/// Ends a row that answers system calls, where no program can.
+fn need_answers() -> Result<()> {
+    need(ANSWERS, "system calls can be answered on x86-64 alone")
 }
 
 pub(crate) struct Fault {
@@ -37,10 +53,10 @@ pub(crate) struct Fault {
     /// What happens to what, for the page.
     pub(crate) about: &'static str,
     pub(crate) expected: Expected,
-    pub(crate) run: fn(&mut Session) -> Result<Outcome>,
+    pub(crate) run: fn(&mut Session) -> Result<Tally>,
 }
 
-const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) -> Result<Outcome>) -> Fault {
+const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) -> Result<Tally>) -> Fault {
     Fault { name, about, expected: Expected::Sound, run }
 }
 

@@ -1,11 +1,13 @@
 //! Disks that are full or may not be written to, pipes that are not read: what the tool and the libraries write.
 
-use super::{Fault, Outcome, fault};
+use super::{Fault, fault, need};
 use crate::run::Tally;
 use crate::session::Session;
 use anyhow::{Context, Result};
+use serde::Deserialize;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -34,108 +36,58 @@ const FULL: &str =
 const READ_ONLY: &str = "mount -t tmpfs -o ro turnwise \"$DIR\" && exec \"$@\"";
 
 /// What is written there.
-enum Written {
-    /// Output that the user requested: refused, with the file's name.
-    Asked(&'static str),
-    /// Output that the program does not depend on: it continues, with its own answer.
-    Aside(&'static str, &'static str),
+#[derive(Deserialize)]
+struct Outputs {
+    /// Refused.
+    asked: Vec<String>,
+    /// Left out, whatever the variable leads to.
+    aside: Vec<(String, String)>,
+    printing: Vec<String>,
 }
 
-/// `DIR` is the file system at fault, `READY` a profile that was written before, `SHORT` a program, `LITTLE` a
-/// benchmark and `SIMULATED` a simulation that end soon.
-const CASES: &[Written] = &[
-    Written::Asked("turnwise profile --json DIR/it -- SHORT"),
-    Written::Asked("turnwise profile --recording DIR/it -- SHORT"),
-    Written::Asked("turnwise profile --from READY --json DIR/it"),
-    Written::Asked("turnwise profile --from READY --html DIR/it"),
-    Written::Asked("turnwise profile --from READY --flame DIR/it"),
-    Written::Asked("turnwise profile --from READY --pprof DIR/it"),
-    Written::Asked("turnwise profile --from READY --perfetto DIR/it"),
-    Written::Asked("turnwise profile --from READY --firefox DIR/it"),
-    Written::Asked("turnwise compare --runs 2 --json DIR/it -- SHORT"),
-    Written::Asked("turnwise man DIR/it"),
-    Written::Asked("turnwise-lab bench LITTLE --json DIR/it"),
-    Written::Asked("turnwise-lab bench LITTLE --markdown DIR/it"),
-    Written::Asked("turnwise-lab bench LITTLE --html DIR/it"),
-    Written::Asked("turnwise-lab sim SIMULATED --json DIR/it"),
-    Written::Asked("turnwise-lab sim SIMULATED --html DIR/it"),
-    Written::Asked("turnwise-lab sim SIMULATED --trace DIR/it"),
-    Written::Asked("turnwise-lab aim7 --workfile short --users 2 --scale 50 --json DIR/it"),
-    Written::Asked("turnwise-lab calibrate --quick --output DIR/it"),
-    Written::Asked("turnwise-lab man DIR/it"),
-    Written::Aside("XDG_RUNTIME_DIR", "turnwise run -- SHORT"),
-    Written::Aside("TMPDIR", "turnwise run -- SHORT"),
-    Written::Aside("TMPDIR", "turnwise profile -- SHORT"),
-    Written::Aside("TMPDIR", "turnwise compare --runs 2 -- SHORT"),
-    Written::Aside("XDG_RUNTIME_DIR", "turnwise profile --waits -- SHORT"),
-];
-
-const PRINTING: &[&str] = &[
-    "turnwise profile -- SHORT",
-    "turnwise profile --from READY",
-    "turnwise profile --from READY --json -",
-    "turnwise profile --from READY --pprof -",
-    "turnwise compare --runs 2 -- SHORT",
-    "turnwise top --json",
-    "turnwise why",
-    "turnwise completions bash",
-    "turnwise list",
-    "turnwise --help",
-    "turnwise --version",
-    "turnwise-lab bench LITTLE",
-    "turnwise-lab bench LITTLE --json -",
-    "turnwise-lab bench --list",
-    "turnwise-lab sim SIMULATED",
-    "turnwise-lab sim SIMULATED --json -",
-    "turnwise-lab sim --list",
-    "turnwise-lab sim --describe",
-    "turnwise-lab aim7 --workfile short --users 2 --scale 50",
-    "turnwise-lab aim7 --list",
-    "turnwise-lab list",
-    "turnwise-lab completions bash",
-    "turnwise-lab --help",
-];
+static OUTPUTS: LazyLock<Outputs> = LazyLock::new(|| {
+    toml::from_str(include_str!("outputs.toml")).unwrap_or_else(|error| panic!("outputs.toml: {error}"))
+});
 
 /// Longer than any of them takes.
 const PATIENCE: &str = "60";
 
-fn on_disk(session: &mut Session, prelude: &str) -> Result<Outcome> {
-    if !nix::unistd::geteuid().is_root() {
-        return Ok(Outcome::Skipped("only root can make a file system".into()));
-    }
+fn on_disk(session: &mut Session, prelude: &str) -> Result<Tally> {
+    need(nix::unistd::geteuid().is_root(), "only root can make a file system")?;
     let dir = session.path("dir").display().to_string();
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {dir}"))?;
     let mut sum = Tally::default();
-    for case in CASES {
-        let (variable, words) = match case {
-            Written::Asked(words) => ("UNUSED", words),
-            Written::Aside(variable, words) => (*variable, words),
-        };
+    let asked = OUTPUTS.asked.iter().map(|words| (None, words));
+    let aside = OUTPUTS.aside.iter().map(|(variable, words)| (Some(variable), words));
+    for (variable, words) in asked.chain(aside) {
         let mut command = Command::new("unshare");
-        command.args(["-m", "bash", "-c", prelude, "bash"]).env("DIR", &dir).env(variable, &dir);
+        command
+            .args(["-m", "bash", "-c", prelude, "bash"])
+            .env("DIR", &dir)
+            .envs(variable.map(|variable| (variable, &dir)));
         let is_right = |output: &Output| {
             let said = String::from_utf8_lossy(&output.stderr);
-            match case {
-                Written::Asked(_) => output.status.code() == Some(2) && said.contains(&dir),
-                Written::Aside(..) => output.status.success() || said.contains("answer 4000"),
+            match variable {
+                None => output.status.code() == Some(2) && said.contains(&dir),
+                Some(_) => output.status.success() || said.contains("answer 4000"),
             }
         };
         sum.add(attempt(session, command, words, is_right)?);
     }
-    Ok(Outcome::Ran(sum))
+    Ok(sum)
 }
 
-fn printing(session: &mut Session, prelude: &str, is_right: fn(&Output) -> bool) -> Result<Outcome> {
+fn printing(session: &mut Session, prelude: &str, is_right: fn(&Output) -> bool) -> Result<Tally> {
     let mut sum = Tally::default();
-    for words in PRINTING {
+    for words in &OUTPUTS.printing {
         let mut command = Command::new("bash");
         command.args(["-c", prelude, "bash"]);
         sum.add(attempt(session, command, words, is_right)?);
     }
-    Ok(Outcome::Ran(sum))
+    Ok(sum)
 }
 
-/// What [`CASES`] call `LITTLE` and `SIMULATED`.
+/// What `outputs.toml` calls `LITTLE` and `SIMULATED`.
 const LITTLE: &str = "--samples 1 --sample-ms 2 --scenario uncontended --lock mutex,std";
 const SIMULATED: &str = "--machine desktop-4 --lock mutex --cpus 2 --duration 100us --warm-up 10us";
 

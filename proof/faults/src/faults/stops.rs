@@ -1,10 +1,10 @@
 //! Threads and processes that stop for a while, and continue.
 
-use super::{Fault, Outcome, fault};
-use crate::inject::Nothing;
+use super::{Fault, fault};
 use crate::inject::bursts::Bursts;
 use crate::inject::tracer::{Tracer, Whom};
-use crate::session::{ALL, Session, Victim};
+use crate::run::Tally;
+use crate::session::{Session, victims};
 use anyhow::Result;
 use std::time::Duration;
 
@@ -24,23 +24,16 @@ pub(super) const FAULTS: &[Fault] = &[
         |session| stopped(session, Whom::Other),
     ),
     fault("process-stopped", "the whole process stopped for up to 200 ms, as by a suspended machine", |session| {
-        session.each(ALL, "none", |rng| Ok(Bursts::new(rng, BURST))).map(Outcome::Ran)
+        session.each(&victims("all"), "none", |rng| Ok(Bursts::new(rng, BURST)))
     }),
     fault(
         "sharer-stopped",
         "one of four processes that share a mutex, robust or not, and a condition variable stopped for up to 20 ms, \
          with or without the mutex",
-        |session| session.each(SHARERS, "stop", |_| Ok(Nothing)).map(Outcome::Ran),
+        |session| session.itself("sharers", "stop"),
     ),
 ];
 
-const SHARERS: &[Victim] = &[
-    Victim::shared("shared"),
-    Victim::shared("robust"),
-    Victim::shared("shared-cond").long(),
-    Victim::shared("robust-cond"),
-];
-
-fn stopped(session: &mut Session, whom: Whom) -> Result<Outcome> {
-    session.each(ALL, "none", |rng| Ok(Tracer::stops(rng, whom, STOP))).map(Outcome::Ran)
+fn stopped(session: &mut Session, whom: Whom) -> Result<Tally> {
+    session.each(&victims("all"), "none", |rng| Ok(Tracer::stops(rng, whom, STOP)))
 }

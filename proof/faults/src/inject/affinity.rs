@@ -47,10 +47,6 @@ impl Injector for Affinity {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-
     fn injected(&self) -> u64 {
         self.injected
     }

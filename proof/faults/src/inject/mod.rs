@@ -19,15 +19,21 @@ pub(crate) trait Injector {
     /// Called when the victim runs.
     fn started(&mut self, _: Pid) {}
     /// Takes its next step, and soon returns.
-    fn step(&mut self, board: &Board) -> Result<()>;
+    fn step(&mut self, _: &Board) -> Result<()> {
+        Ok(())
+    }
     /// Handles a thread of the victim that changed its state.
     fn changed(&mut self, _: WaitStatus, _: &Board) -> Result<()> {
         Ok(())
     }
     /// Lets everything run; no fault comes after this.
-    fn finish(&mut self) -> Result<()>;
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// Faults so far.
-    fn injected(&self) -> u64;
+    fn injected(&self) -> u64 {
+        0
+    }
     /// Returns whether all of the victim stands still because of this.
     fn stands_still(&self) -> bool {
         false
@@ -40,25 +46,9 @@ pub(crate) struct Nothing;
 /// The fault is in the lock: one try.
 pub(crate) struct InTheLock;
 
-impl Injector for Nothing {
-    fn step(&mut self, _: &Board) -> Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
-    fn injected(&self) -> u64 {
-        0
-    }
-}
+impl Injector for Nothing {}
 
 impl Injector for InTheLock {
-    fn step(&mut self, _: &Board) -> Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
-    }
     fn injected(&self) -> u64 {
         1
     }

@@ -1,8 +1,6 @@
 //! A kernel limit on what a process, or all processes of a user, may have.
 
 use super::Injector;
-use crate::board::Board;
-use anyhow::Result;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -47,14 +45,6 @@ impl Injector for Limited {
         };
         // SAFETY: one system call, and nothing that allocates or locks.
         unsafe { command.pre_exec(prepare) };
-    }
-
-    fn step(&mut self, _: &Board) -> Result<()> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        Ok(())
     }
 
     fn injected(&self) -> u64 {

@@ -24,33 +24,31 @@ const VOID: Shows = &["slept", "stale poll cleared"];
 const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
 
-models_of!(Condvar);
-
-pub(super) const MODELS: &[Model] = &[
-    model("condvar: one waiter, notified after the release", PLAIN, (3, 6), SLEEP, || one(false)),
-    model("condvar: one waiter, notified before the release", PLAIN, (3, 6), SLEEP, || one(true)),
-    model("condvar: a waiter wakes for no reason", SPURIOUS, (2, 4), SLEEP, || one(false)),
-    model("condvar: a waiter is interrupted", INTERRUPTED, (2, 4), SLEEP, || one(false)),
-    model("condvar: two waiters, notified one by one", PLAIN, (1, 2), SLEEP, two),
-    model("condvar: two waiters, all notified", PLAIN, (1, 2), MOVED, two_at_once),
-    model("condvar: all notified under the mutex", PLAIN, (1, 2), MOVED, all_under_the_mutex),
-    model("condvar: two mutexes, all notified", PLAIN, (1, 2), SLEEP, two_mutexes_at_once),
-    model("condvar: two mutexes, more waiters come meanwhile", LATE, (0, 1), SLEEP, two_mutexes_in_between),
-    model("condvar: newcomers are woken first", NEWEST, (1, 2), SLEEP, newcomers_first),
-    model("condvar: newcomers are woken first, all notified", NEWEST, (1, 2), MOVED, two_at_once),
-    model("condvar: one notified while all are", PLAIN, (1, 2), TWICE, two_notifiers),
-    model("condvar: a timed waiter", TIMED, (2, 4), EITHER, timed),
-    model("condvar: a timed waiter and a patient one", TIMED, (1, 2), EITHER, timed_and_patient),
-    model("condvar: one waiter that polls", POLLS, (3, 6), POLLED, || one(false)),
-    model("condvar: one waiter that polls, notified before the release", POLLS, (3, 6), POLLED, || one(true)),
-    model("condvar: one waiter that polls once", ONE_POLL, (3, 6), SLEEP, || one(false)),
-    model("condvar: two waiters, of which one polls", POLLS, (1, 2), POLLED, two),
-    model("condvar: two waiters, of which one polls, all notified", POLLS, (1, 2), POLLED_MOVED, two_at_once),
-    model("condvar: two mutexes, one waiter polls", POLLS, (1, 2), SLEEP, two_mutexes_at_once),
-    model("condvar: a timed waiter that polls", POLLS_TIMED, (2, 4), POLLED_EITHER, timed),
-    model("condvar: a polling waiter vanished in a fork", POLLS, (2, 3), SLEEP, || vanished(0)),
-    model("condvar: a polling waiter vanished in a fork, and others come", POLLS, (1, 2), VOID, || vanished(1)),
-];
+pub(super) const MODELS: &[Model] = models! { Condvar:
+    "condvar: one waiter, notified after the release": PLAIN, (3, 6), SLEEP => one(false);
+    "condvar: one waiter, notified before the release": PLAIN, (3, 6), SLEEP => one(true);
+    "condvar: a waiter wakes for no reason": SPURIOUS, (2, 4), SLEEP => one(false);
+    "condvar: a waiter is interrupted": INTERRUPTED, (2, 4), SLEEP => one(false);
+    "condvar: two waiters, notified one by one": PLAIN, (1, 2), SLEEP => two();
+    "condvar: two waiters, all notified": PLAIN, (1, 2), MOVED => two_at_once();
+    "condvar: all notified under the mutex": PLAIN, (1, 2), MOVED => all_under_the_mutex();
+    "condvar: two mutexes, all notified": PLAIN, (1, 2), SLEEP => two_mutexes_at_once();
+    "condvar: two mutexes, more waiters come meanwhile": LATE, (0, 1), SLEEP => two_mutexes_in_between();
+    "condvar: newcomers are woken first": NEWEST, (1, 2), SLEEP => newcomers_first();
+    "condvar: newcomers are woken first, all notified": NEWEST, (1, 2), MOVED => two_at_once();
+    "condvar: one notified while all are": PLAIN, (1, 2), TWICE => two_notifiers();
+    "condvar: a timed waiter": TIMED, (2, 4), EITHER => timed();
+    "condvar: a timed waiter and a patient one": TIMED, (1, 2), EITHER => timed_and_patient();
+    "condvar: one waiter that polls": POLLS, (3, 6), POLLED => one(false);
+    "condvar: one waiter that polls, notified before the release": POLLS, (3, 6), POLLED => one(true);
+    "condvar: one waiter that polls once": ONE_POLL, (3, 6), SLEEP => one(false);
+    "condvar: two waiters, of which one polls": POLLS, (1, 2), POLLED => two();
+    "condvar: two waiters, of which one polls, all notified": POLLS, (1, 2), POLLED_MOVED => two_at_once();
+    "condvar: two mutexes, one waiter polls": POLLS, (1, 2), SLEEP => two_mutexes_at_once();
+    "condvar: a timed waiter that polls": POLLS_TIMED, (2, 4), POLLED_EITHER => timed();
+    "condvar: a polling waiter vanished in a fork": POLLS, (2, 3), SLEEP => vanished(0);
+    "condvar: a polling waiter vanished in a fork, and others come": POLLS, (1, 2), VOID => vanished(1);
+};
 
 /// The flag of a polling waiter, in the condition variable's first word.
 const POLLING: u32 = 2;
@@ -220,7 +218,7 @@ fn newcomers_first() {
         purse.put(1);
         purse.more.notify_one();
     }
-    waiters.into_iter().for_each(Handle::join);
+    join(waiters);
     purse.empty_and_free();
 }
 
@@ -237,7 +235,7 @@ fn two_mutexes_at_once() {
     purse.put(1);
     other.put(1);
     purse.more.notify_all();
-    waiters.into_iter().for_each(Handle::join);
+    join(waiters);
     purse.empty_and_free();
     other.empty_and_free();
 }
@@ -257,7 +255,7 @@ fn two_mutexes_in_between() {
     purse.unlock();
     other.put(1);
     purse.more.notify_all();
-    [first, second, third].into_iter().for_each(Handle::join);
+    join([first, second, third]);
     purse.empty_and_free();
     other.empty_and_free();
 }

@@ -8,59 +8,44 @@ use turnwise::LockRef;
 const PLAIN: Setup = HASTY;
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 
-models_of!(LockRef);
-
 use Op::{Find, FindOrRevive, Get, Kill, Put, PutNotLast, PutOrKill};
 use counts::{Event, Op, Said, State, fits};
 
-pub(super) const MODELS: &[Model] = &[
-    model("lockref: two threads lock twice", PLAIN, (3, 5), SLEEP, || all_lock::<Raw>(2, 2)),
-    model("lockref: three threads lock", PLAIN, (1, 3), SLEEP, || all_lock::<Raw>(3, 1)),
-    model("lockref: two threads without slots lock", NAMELESS, (3, 6), &[], || all_lock::<Raw>(2, 1)),
-    model("lockref: the owner comes again while two sleep", PLAIN, (0, 1), SLEEP, || held::<Raw>(2, 1)),
-    model("lockref: one sleeps for an owner that comes again", PLAIN, (3, 5), SLEEP, || held::<Raw>(1, 1)),
-    model("lockref: a count changes among locks", PLAIN, (1, 3), &[], among_locks),
-    model("lockref: a timed lock", TIMED, (2, 4), &["gave up", "got it after all"], || timed::<Raw>(0, SOON)),
-    model("lockref: a finder sees what was written", PLAIN, (3, 6), &["found"], || {
-        found(|refs| refs.get_not_zero().then_some(1))
-    }),
-    model("lockref: a finder or locker sees what was written", PLAIN, (3, 6), &["found"], || {
+pub(super) const MODELS: &[Model] = models! { LockRef:
+    "lockref: two threads lock twice": PLAIN, (3, 5), SLEEP => all_lock::<Raw>(2, 2);
+    "lockref: three threads lock": PLAIN, (1, 3), SLEEP => all_lock::<Raw>(3, 1);
+    "lockref: two threads without slots lock": NAMELESS, (3, 6), ANY => all_lock::<Raw>(2, 1);
+    "lockref: the owner comes again while two sleep": PLAIN, (0, 1), SLEEP => held::<Raw>(2, 1);
+    "lockref: one sleeps for an owner that comes again": PLAIN, (3, 5), SLEEP => held::<Raw>(1, 1);
+    "lockref: a count changes among locks": PLAIN, (1, 3), ANY => among_locks();
+    "lockref: a timed lock": TIMED, (2, 4), &["gave up", "got it after all"] => timed::<Raw>(0, SOON);
+    "lockref: a finder sees what was written": PLAIN, (3, 6), &["found"] =>
+        found(|refs| refs.get_not_zero().then_some(1));
+    "lockref: a finder or locker sees what was written": PLAIN, (3, 6), &["found"] =>
         found(|refs| refs.get_or_lock().is_none().then_some(1));
-    }),
-    model("lockref: a finder of a live one sees what was written", PLAIN, (3, 6), &["found"], || {
-        found(LockRef::get_not_dead);
-    }),
-    model("lockref: the last put sees all", PLAIN, (3, 6), &["last"], || last(|refs| refs.put() == 0)),
-    model("lockref: the last put sees who was not last", PLAIN, (3, 6), &["last"], || {
+    "lockref: a finder of a live one sees what was written": PLAIN, (3, 6), &["found"] => found(LockRef::get_not_dead);
+    "lockref: the last put sees all": PLAIN, (3, 6), &["last"] => last(|refs| refs.put() == 0);
+    "lockref: the last put sees who was not last": PLAIN, (3, 6), &["last"] =>
         last(|refs| !refs.put_not_last() && refs.put() == 0);
-    }),
-    model("lockref: the last put with the lock sees all", PLAIN, (3, 6), &["last"], || {
+    "lockref: the last put with the lock sees all": PLAIN, (3, 6), &["last"] =>
         last(|refs| refs.put_or_lock().is_some_and(|guard| guard.put() == 0));
-    }),
-    model("lockref: freed right after the last put", PLAIN, (3, 6), &["dropped"], || freed(|refs| refs.put() == 0)),
-    model("lockref: freed right after the last put with the lock", PLAIN, (3, 6), &["dropped"], || {
+    "lockref: freed right after the last put": PLAIN, (3, 6), &["dropped"] => freed(|refs| refs.put() == 0);
+    "lockref: freed right after the last put with the lock": PLAIN, (3, 6), &["dropped"] =>
         freed(|refs| refs.put_or_lock().is_some_and(|guard| guard.put() == 0));
-    }),
-    model("lockref: freed right after a release", PLAIN, (3, 6), DROP, dropped::<Raw>),
-    model("lockref: order of put, put and find", PLAIN, (2, 4), &["lost", "found"], || {
+    "lockref: freed right after a release": PLAIN, (3, 6), DROP => dropped::<Raw>();
+    "lockref: order of put, put and find": PLAIN, (2, 4), &["lost", "found"] =>
         order(2, &[&[Put], &[PutOrKill], &[Find, Find]]);
-    }),
-    model("lockref: order of kill and find or revive", PLAIN, (2, 4), &["killed", "lost", "found"], || {
+    "lockref: order of kill and find or revive": PLAIN, (2, 4), &["killed", "lost", "found"] =>
         order(1, &[&[PutOrKill], &[FindOrRevive, Put]]);
-    }),
-    model("lockref: order of put and find or revive", PLAIN, (1, 3), &["revived", "found"], || {
+    "lockref: order of put and find or revive": PLAIN, (1, 3), &["revived", "found"] =>
         order(1, &[&[Put], &[FindOrRevive, Put], &[Find]]);
-    }),
-    model("lockref: order of get, put and kill", PLAIN, (2, 4), &["killed"], || {
+    "lockref: order of get, put and kill": PLAIN, (2, 4), &["killed"] =>
         order(2, &[&[Get, PutOrKill, PutOrKill], &[PutNotLast]]);
-    }),
-    model("lockref: order of a death and its finders", PLAIN, (2, 4), &["lost", "found"], || {
+    "lockref: order of a death and its finders": PLAIN, (2, 4), &["lost", "found"] =>
         order(2, &[&[Kill, Find, FindOrRevive], &[Find, Get]]);
-    }),
-    model("lockref: order of a death and those who look", PLAIN, (2, 4), &["lost", "found"], || {
+    "lockref: order of a death and those who look": PLAIN, (2, 4), &["lost", "found"] =>
         order(1, &[&[Kill], &[Find, PutNotLast, FindOrRevive]]);
-    }),
-];
+};
 
 type Raw = LockRef<Loom>;
 
@@ -189,7 +174,7 @@ fn order(count: u32, programs: &'static [&'static [Op]]) {
     };
     let others: Vec<_> = (1..programs.len()).map(|number| spawn(move || body(number))).collect();
     body(0);
-    others.into_iter().for_each(Handle::join);
+    join(others);
     let histories = histories.0.borrow();
     for Event { op, said, .. } in histories.iter().flatten() {
         match (op, said) {

@@ -4,23 +4,20 @@
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
-/// Defines `model`, a line of the list of a lock's models; on one machine, if all of them use the same.
-macro_rules! models_of {
-    ($lock:ident) => {
-        const fn model(
-            name: &'static str,
-            setup: Setup,
-            preemptions: (usize, usize),
-            shows: Shows,
-            body: fn(),
-        ) -> Model {
-            Model { name, lock: Lock::$lock, setup, preemptions, shows, body }
-        }
-    };
-    ($lock:ident, $setup:expr) => {
-        const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-            Model { name, lock: Lock::$lock, setup: $setup, preemptions, shows, body }
-        }
+/// Lists the models of a lock: name, machine, preemptions in the bounded and in the wide run, what must be seen, and what
+/// the first thread does.
+macro_rules! models {
+    ($lock:ident: $($name:literal: $setup:expr, $preemptions:expr, $shows:expr => $body:expr;)*) => {
+        &[$(
+            Model {
+                name: $name,
+                lock: Lock::$lock,
+                setup: $setup,
+                preemptions: $preemptions,
+                shows: $shows,
+                body: || $body,
+            },
+        )*]
     };
 }
 
@@ -210,6 +207,20 @@ fn sleepers(count: usize) {
     }
 }
 
+/// Starts a thread for each role; returns when all of them sleep.
+fn asleep<T: Sync>(shared: &'static T, roles: &[impl Fn(&T) + Copy + Send + 'static]) -> Vec<Handle> {
+    let mut threads = Vec::new();
+    for (&role, count) in roles.iter().zip(1..) {
+        threads.push(spawn(move || role(shared)));
+        sleepers(count);
+    }
+    threads
+}
+
+fn join(threads: impl IntoIterator<Item = Handle>) {
+    threads.into_iter().for_each(Handle::join);
+}
+
 /// A lock, and what it protects.
 type Guarded<L> = scenarios::Guarded<L>;
 
@@ -236,7 +247,7 @@ impl<L: Settles> Guarded<L> {
 fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
     body();
-    others.into_iter().for_each(Handle::join);
+    join(others);
 }
 
 /// Every thread acquires `rounds` times.
@@ -267,7 +278,7 @@ fn wait_behind<T: Sync>(
     let others = start(shared, roles);
     rest();
     leave(shared);
-    others.into_iter().for_each(Handle::join);
+    join(others);
     shared
 }
 
@@ -284,6 +295,20 @@ fn queued_up<L: Settles>(others: u32, rounds: u32, again: u32) {
         (0..again).for_each(|_| guarded.round());
     };
     wait_behind(Guarded::owned(), &vec![role; others as usize], leave).settled(1 + others * rounds + again);
+}
+
+/// Two sleep, and the first thread releases the lock and comes again. The woken thread spins.
+fn wakes_and_spins<L: Settles>() {
+    let guarded = Guarded::<L>::keep();
+    let sleepers = set_stage(|| {
+        guarded.raw.lock();
+        asleep(guarded, &[Guarded::round; 2])
+    });
+    guarded.leave();
+    rest();
+    guarded.round();
+    join(sleepers);
+    guarded.settled(4);
 }
 
 /// One thread waits to `deadline`, and comes again if it gave up; it and `patient` others wait for the first thread.
@@ -367,7 +392,7 @@ fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
     set_stage(|| past(&pages.raw));
     let others = start(pages, &roles[1..]);
     roles[0](pages);
-    others.into_iter().for_each(Handle::join);
+    join(others);
     pages.is_over();
 }
 

@@ -15,50 +15,47 @@ const STOLE: Shows = &["stale hand-off cleared", "stole by a try"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
 const REQUEST_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
-models_of!(Mutex);
-
-pub(super) const MODELS: &[Model] = &[
-    model("mutex: two threads", PLAIN, (3, 4), &[], || all_lock(2, 1)),
-    model("mutex: two threads that spin", PLAIN, (3, 4), &[], || held::<Raw>(1, 0)),
-    model("mutex: two threads, twice", PARKS, (2, 4), SLEEP, || all_lock(2, 2)),
-    model("mutex: two threads that park", PARKS, (4, 8), SLEEP, || all_lock(2, 1)),
-    model("mutex: two threads without names", NAMELESS, (4, 8), SLEEP, || all_lock(2, 1)),
-    model("mutex: three threads that park", PARKS, (2, 3), SLEEP, || all_lock(3, 1)),
-    model("mutex: two sleepers", PARKS, (2, 3), SLEEP, || held::<Raw>(2, 0)),
-    model("mutex: three threads", PLAIN, (1, 2), &[], || all_lock(3, 1)),
-    model("mutex: an owner that comes back", PLAIN, (2, 3), COMES_BACK, || held::<Raw>(1, 2)),
-    model("mutex: two that spin or sleep", PLAIN, (0, 1), &[], || held::<Raw>(2, 0)),
-    model("mutex: one spins past a sleeper", LONGER, (1, 2), &["stole in a spin"], spins_past),
-    model("mutex: one of two sleepers wakes and spins", PLAIN, (0, 1), DUTY, wakes_and_spins),
-    model("mutex: a sleeper wakes for no reason", SPURIOUS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
-    model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
-    model("mutex: try", PARKS, (3, 4), SLEEP, attempt::<Raw>),
-    model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed::<Raw>(0, EARLY)),
-    model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<Raw>(1, EARLY)),
-    model("mutex: hand-off", LATE, (1, 2), REQUEST, || held::<Raw>(2, 0)),
-    model("mutex: hand-off and barging", LATE, (0, 1), REQUEST, barging),
-    model("mutex: hand-off to one that spins", SPINS_LATE, (1, 2), REQUEST_SPINS, overtaken),
-    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), REQUEST_TIMED, || timed::<Raw>(1, EARLY)),
-    model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped_by::<Raw>(2)),
-    model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
-    model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped_by::<Raw>(3)),
-    model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
-    model("mutex: the hand-off waiter vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(&[ROUND, ROUND], 3)),
-    model("mutex: the hand-off waiter vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
+pub(super) const MODELS: &[Model] = models! { Mutex:
+    "mutex: two threads": PLAIN, (3, 4), ANY => all_lock(2, 1);
+    "mutex: two threads that spin": PLAIN, (3, 4), ANY => held::<Raw>(1, 0);
+    "mutex: two threads, twice": PARKS, (2, 4), SLEEP => all_lock(2, 2);
+    "mutex: two threads that park": PARKS, (4, 8), SLEEP => all_lock(2, 1);
+    "mutex: two threads without names": NAMELESS, (4, 8), SLEEP => all_lock(2, 1);
+    "mutex: three threads that park": PARKS, (2, 3), SLEEP => all_lock(3, 1);
+    "mutex: two sleepers": PARKS, (2, 3), SLEEP => held::<Raw>(2, 0);
+    "mutex: three threads": PLAIN, (1, 2), ANY => all_lock(3, 1);
+    "mutex: an owner that comes back": PLAIN, (2, 3), COMES_BACK => held::<Raw>(1, 2);
+    "mutex: two that spin or sleep": PLAIN, (0, 1), ANY => held::<Raw>(2, 0);
+    "mutex: one spins past a sleeper": LONGER, (1, 2), &["stole in a spin"] => spins_past();
+    "mutex: one of two sleepers wakes and spins": PLAIN, (0, 1), DUTY => wakes_and_spins::<Raw>();
+    "mutex: a sleeper wakes for no reason": SPURIOUS, (2, 3), UNWOKEN => held::<Raw>(2, 0);
+    "mutex: a sleeper is interrupted": INTERRUPTED, (2, 3), UNWOKEN => held::<Raw>(2, 0);
+    "mutex: try": PARKS, (3, 4), SLEEP => attempt::<Raw>();
+    "mutex: a timed waiter gives up or gets it": TIMED, (3, 6), EITHER => timed::<Raw>(0, EARLY);
+    "mutex: a timed waiter and a patient one": TIMED, (1, 2), EITHER => timed::<Raw>(1, EARLY);
+    "mutex: hand-off": LATE, (1, 2), REQUEST => held::<Raw>(2, 0);
+    "mutex: hand-off and barging": LATE, (0, 1), REQUEST => barging();
+    "mutex: hand-off to one that spins": SPINS_LATE, (1, 2), REQUEST_SPINS => overtaken();
+    "mutex: hand-off, timed": TIMED_LATE, (1, 2), REQUEST_TIMED => timed::<Raw>(1, EARLY);
+    "mutex: dropped right after the release": PARKS, (3, 4), DROP => dropped_by::<Raw>(2);
+    "mutex: dropped right after a spin": PLAIN, (3, 4), DROP => dropped_by::<Raw>(2);
+    "mutex: three threads, dropped right after the release": PARKS, (2, 3), DROP => dropped_by::<Raw>(3);
+    "mutex: barging past a timed waiter and a patient one": TIMED_LATE, (1, 2), GIVEN_UP => timed_barging();
+    "mutex: the hand-off waiter vanished in a fork": PARKS, (2, 3), SLEEP => vanished(&[ROUND, ROUND], 3);
+    "mutex: the hand-off waiter vanished, a timed waiter and a patient one": TIMED, (1, 2), EITHER =>
         vanished(&[Guarded::impatient, ROUND], 2);
-    }),
-    model("mutex: a request after a fork that took a hand-off waiter along", LATE, (0, 1), REQUEST, requests_again),
-    model("mutex: tries for a lock handed off before a fork", PARKS, (3, 4), TRY_STOLE, || tries(HANDOFF | WAITERS)),
-    model("mutex: tries for a lock granted before a fork", PARKS, (3, 4), TRY_GRANTED, || tries(GRANTED)),
-    model("mutex: spins for a lock handed off before a fork", PLAIN, (1, 2), STOLE, handed_off_before),
-    model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
-    model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(ROUND)),
-    model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(Guarded::impatient)),
-    model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
-    model("mutex: fair release, two sleepers and a request", LATE, (0, 1), REQUEST, fair_request),
-    model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["handed off fairly"], fair_means_fair),
-    model("mutex: one requests a hand-off at once, and one never spins", PLAIN, (1, 2), SLEEP, tuned),
-];
+    "mutex: a request after a fork that took a hand-off waiter along": LATE, (0, 1), REQUEST => requests_again();
+    "mutex: tries for a lock handed off before a fork": PARKS, (3, 4), TRY_STOLE => tries(HANDOFF | WAITERS);
+    "mutex: tries for a lock granted before a fork": PARKS, (3, 4), TRY_GRANTED => tries(GRANTED);
+    "mutex: spins for a lock handed off before a fork": PLAIN, (1, 2), STOLE => handed_off_before();
+    "mutex: fair release": PARKS, (3, 6), SLEEP => fair(1);
+    "mutex: fair release and no more": PARKS, (3, 6), SLEEP => fair_once(ROUND);
+    "mutex: fair release to a timed waiter": TIMED, (2, 4), EITHER => fair_once(Guarded::impatient);
+    "mutex: fair release, two sleepers": PARKS, (0, 1), &["slept"] => fair(2);
+    "mutex: fair release, two sleepers and a request": LATE, (0, 1), REQUEST => fair_request();
+    "mutex: fair release, and nobody comes in between": PARKS, (2, 4), &["handed off fairly"] => fair_means_fair();
+    "mutex: one requests a hand-off at once, and one never spins": PLAIN, (1, 2), SLEEP => tuned();
+};
 
 type Raw = RawMutex<Loom>;
 type Guarded = super::Guarded<Raw>;
@@ -168,36 +165,16 @@ fn fair(others: u32) {
 /// One sleeps when another comes and spins.
 fn spins_past() {
     let guarded = Guarded::keep();
-    let mut waiters = Vec::new();
-    let section = move || guarded.round();
-    set_stage(|| {
+    let waiters = set_stage(|| {
         guarded.raw.lock();
-        waiters.push(spawn(section));
-        sleepers(1);
-        waiters.push(spawn(section));
+        let mut waiters = asleep(guarded, &[ROUND]);
+        waiters.push(spawn(move || guarded.round()));
         rest();
+        waiters
     });
     guarded.leave();
-    waiters.into_iter().for_each(Handle::join);
+    join(waiters);
     guarded.settled(3);
-}
-
-/// Two sleep, and the first thread releases the lock and comes again. The woken thread spins.
-fn wakes_and_spins() {
-    let guarded = Guarded::keep();
-    let mut waiters = Vec::new();
-    set_stage(|| {
-        guarded.raw.lock();
-        for count in 1..=2 {
-            waiters.push(spawn(move || guarded.round()));
-            sleepers(count);
-        }
-    });
-    guarded.leave();
-    rest();
-    guarded.round();
-    waiters.into_iter().for_each(Handle::join);
-    guarded.settled(4);
 }
 
 /// Two sleepers, of which one requests a hand-off while the other is released to fairly.

@@ -10,28 +10,26 @@ const PATIENT: Setup = Setup { polls: u32::MAX, ..PLAIN };
 /// What threads leave behind in the empty queue.
 const SPIN_HINT: u16 = 0x5a5a;
 
-const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), body: fn()) -> Model {
-    let shows: Shows = if setup.polls == u32::MAX { &["first"] } else { &["first", "left"] };
-    Model { name, lock: Lock::Osq, setup, preemptions, shows, body }
-}
+const FIRST: Shows = &["first"];
+const FIRST_OR_LEFT: Shows = &["first", "left"];
 
-pub(super) const MODELS: &[Model] = &[
-    model("osq: two threads, both wait", PATIENT, (4, 8), || everyone(2, 1)),
-    model("osq: two threads, each may leave", HASTY, (4, 8), || some(2, 1)),
-    model("osq: two threads use their nodes twice", HASTY, (3, 4), || some(2, 2)),
-    model("osq: three threads, all wait", PATIENT, (2, 3), || everyone(3, 1)),
-    model("osq: three threads, each may leave", HASTY, (2, 3), || some(3, 1)),
-    model("osq: three threads, each may leave late", Setup::PLAIN, (2, 3), || some(3, 1)),
-    model("osq: two behind the first, each may leave", HASTY, (2, 3), || behind(2, 1)),
-    model("osq: two behind the first, each may leave late", Setup::PLAIN, (2, 3), || behind(2, 1)),
-    model("osq: two leave while the first stays", HASTY, (2, 3), leave_early),
-    model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
-    model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
-    model("osq: a hint is left beside two threads", PATIENT, (3, 4), || hinted(2)),
-    model("osq: a hint is left beside two threads, each may leave", HASTY, (3, 4), || hinted(2)),
-    model("osq: the last in the queue vanished in a fork", PATIENT, (3, 4), vanished),
-    model("osq: the first forks in a signal handler", PATIENT, (2, 3), forks_as_first),
-];
+pub(super) const MODELS: &[Model] = models! { Osq:
+    "osq: two threads, both wait": PATIENT, (4, 8), FIRST => everyone(2, 1);
+    "osq: two threads, each may leave": HASTY, (4, 8), FIRST_OR_LEFT => some(2, 1);
+    "osq: two threads use their nodes twice": HASTY, (3, 4), FIRST_OR_LEFT => some(2, 2);
+    "osq: three threads, all wait": PATIENT, (2, 3), FIRST => everyone(3, 1);
+    "osq: three threads, each may leave": HASTY, (2, 3), FIRST_OR_LEFT => some(3, 1);
+    "osq: three threads, each may leave late": Setup::PLAIN, (2, 3), FIRST_OR_LEFT => some(3, 1);
+    "osq: two behind the first, each may leave": HASTY, (2, 3), FIRST_OR_LEFT => behind(2, 1);
+    "osq: two behind the first, each may leave late": Setup::PLAIN, (2, 3), FIRST_OR_LEFT => behind(2, 1);
+    "osq: two leave while the first stays": HASTY, (2, 3), FIRST_OR_LEFT => leave_early();
+    "osq: two behind the first, twice": HASTY, (1, 2), FIRST_OR_LEFT => behind(2, 2);
+    "osq: three behind the first, each may leave": HASTY, (1, 2), FIRST_OR_LEFT => behind(3, 1);
+    "osq: a hint is left beside two threads": PATIENT, (3, 4), FIRST => hinted(2);
+    "osq: a hint is left beside two threads, each may leave": HASTY, (3, 4), FIRST_OR_LEFT => hinted(2);
+    "osq: the last in the queue vanished in a fork": PATIENT, (3, 4), FIRST => vanished();
+    "osq: the first forks in a signal handler": PATIENT, (2, 3), FIRST => forks_as_first();
+};
 
 struct Queue {
     osq: Osq<Loom>,
@@ -90,7 +88,7 @@ fn hinted(others: usize) {
     let queue = Queue::keep();
     let handles: Vec<_> = (0..others).map(|_| spawn(move || _ = stay(queue))).collect();
     queue.osq.set_spin_hint(LATER);
-    handles.into_iter().for_each(Handle::join);
+    join(handles);
     queue.settled();
     assert!(
         [Some(SPIN_HINT), Some(LATER)].contains(&queue.osq.spin_hint()),
@@ -107,7 +105,7 @@ fn leave_early() {
     saw("first");
     let me = queue.enter();
     let others = [(); 2].map(|()| spawn(|| assert!(!stay(queue), "two are first")));
-    others.into_iter().for_each(Handle::join);
+    join(others);
     queue.osq.unlock(me);
     queue.settled();
 }
@@ -118,7 +116,7 @@ fn vanished() {
     spawn(move || _ = queue.enter()).join();
     forked();
     let others = [(); 2].map(|()| spawn(|| assert!(stay(queue), "it waited for one that is not here")));
-    others.into_iter().for_each(Handle::join);
+    join(others);
     queue.settled();
 }
 

@@ -115,8 +115,6 @@ const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 const BOTH_TIMED: Setup = Setup { alarms: 2, ..PLAIN };
 const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 
-models_of!(Parking);
-
 const TWO: Size = Size::of(2, 1);
 const TWICE: Size = Size::of(2, 2);
 const THREE: Size = Size::of(3, 1);
@@ -128,23 +126,18 @@ type Of<S> = <S as Source>::Table<Loom>;
 struct Models<S>(S);
 
 impl<S: Source> Models<S> {
-    const ALL: &'static [Model] = &[
-        model("parking: a word is passed on, in order", PLAIN, (3, 5), WOKE, || play(pass::<_, Of<S>>, TWICE)),
-        model("parking: one waits for a change", PLAIN, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
-        model("parking: a sleep ends for nothing", SPURIOUS, (4, 8), WOKE, || play(change::<_, Of<S>>, TWO)),
-        model("parking: two wait for a change", PLAIN, (2, 3), &["slept", "woke several"], || {
-            play(change::<_, Of<S>>, THREE)
-        }),
-        model("parking: a wake-up and the end of a wait", TIMED, (4, 8), &["woke", "gave up"], || {
-            play(counts::<_, Of<S>>, TWO)
-        }),
-        model("parking: a wake-up and the end of two waits", BOTH_TIMED, (1, 3), &["woke several", "gave up"], || {
-            play(counts::<_, Of<S>>, THREE)
-        }),
-        model("parking: one of two has no time", TIMED, (1, 3), &["got it in time", "gave up"], || {
-            play(token::<_, Of<S>>, THREE)
-        }),
-    ];
+    const ALL: &'static [Model] = models! { Parking:
+        "parking: a word is passed on, in order": PLAIN, (3, 5), WOKE => play(pass::<_, Of<S>>, TWICE);
+        "parking: one waits for a change": PLAIN, (4, 8), WOKE => play(change::<_, Of<S>>, TWO);
+        "parking: a sleep ends for nothing": SPURIOUS, (4, 8), WOKE => play(change::<_, Of<S>>, TWO);
+        "parking: two wait for a change": PLAIN, (2, 3), &["slept", "woke several"] => play(change::<_, Of<S>>, THREE);
+        "parking: a wake-up and the end of a wait": TIMED, (4, 8), &["woke", "gave up"] =>
+            play(counts::<_, Of<S>>, TWO);
+        "parking: a wake-up and the end of two waits": BOTH_TIMED, (1, 3), &["woke several", "gave up"] =>
+            play(counts::<_, Of<S>>, THREE);
+        "parking: one of two has no time": TIMED, (1, 3), &["got it in time", "gave up"] =>
+            play(token::<_, Of<S>>, THREE);
+    };
 }
 
 /// Returns the models of one copy of the table.

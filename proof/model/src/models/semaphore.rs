@@ -14,39 +14,33 @@ const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const GIVEN_UP: Shows = &["woke unwoken", "gave up"];
 const ORDER: Shows = &["passed the place on", "refused"];
 
-models_of!(Semaphore);
-
-pub(super) const MODELS: &[Model] = &[
-    model("semaphore: one permit, two threads", PARKS, (3, 6), SLEEP, || all_lock::<One<false>>(2, 1)),
-    model("semaphore: one permit, two threads, fair", PARKS, (3, 6), SLEEP, || all_lock::<One<true>>(2, 1)),
-    model("semaphore: one permit, two threads, twice", PARKS, (2, 4), SLEEP, || all_lock::<One<true>>(2, 2)),
-    model("semaphore: one permit, three threads", PARKS, (1, 2), LINE, || all_lock::<One<false>>(3, 1)),
-    model("semaphore: one permit, three threads, fair", PARKS, (1, 2), LINE, || all_lock::<One<true>>(3, 1)),
-    model("semaphore: two in line", PARKS, (1, 2), LINE, || held::<One<true>>(2, 0)),
-    model("semaphore: three in line", PARKS, (0, 1), LINE, || held::<One<true>>(3, 0)),
-    model("semaphore: two in line, one comes past", PARKS, (0, 1), LINE, || held::<One<false>>(2, 1)),
-    model("semaphore: the first requests permits", LATE, (0, 1), LINE, || held::<One<false>>(2, 1)),
-    model("semaphore: one alone in the queue requests permits", LATE, (1, 2), &["requested"], || {
-        held::<One<false>>(1, 0)
-    }),
-    model("semaphore: one in the queue wakes for no reason", SPURIOUS, (1, 2), LINE, || held::<One<true>>(2, 0)),
-    model("semaphore: one in the queue is interrupted", INTERRUPTED, (1, 2), LINE, || held::<One<true>>(2, 0)),
-    model("semaphore: a large request and a small one", PARKS, (1, 2), LINE, sizes::<true>),
-    model("semaphore: a large request and a small one, barging", PARKS, (1, 2), LINE, sizes::<false>),
-    model("semaphore: a timed waiter", TIMED, (3, 6), EITHER, || timed::<false>(0)),
-    model("semaphore: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<true>(1)),
-    model("semaphore: a timed waiter and a patient one, barging", TIMED, (1, 2), EITHER, || timed::<false>(1)),
-    model("semaphore: a timed waiter behind a patient one", TIMED, (0, 1), GIVEN_UP, || timed::<true>(2)),
-    model("semaphore: the line moves in order", PARKS, (2, 4), ORDER, in_order),
-    model("semaphore: woken for a place that is taken", PARKS, (1, 3), &["gave up with a duty"], woken_late),
-    model("semaphore: a try", PARKS, (3, 6), &[], attempt::<One<true>>),
-    model("semaphore: the line vanished in a fork", PARKS, (1, 3), LINE, vanished::<false>),
-    model("semaphore: the line vanished in a fork, fair", PARKS, (1, 3), LINE, vanished::<true>),
-    model("semaphore: dropped right after the release", PARKS, (3, 4), DROP, dropped::<One<true>>),
-    model("semaphore: three threads, dropped right after the release", PARKS, (1, 2), DROP, || {
-        dropped_by::<One<true>>(3)
-    }),
-];
+pub(super) const MODELS: &[Model] = models! { Semaphore:
+    "semaphore: one permit, two threads": PARKS, (3, 6), SLEEP => all_lock::<One<false>>(2, 1);
+    "semaphore: one permit, two threads, fair": PARKS, (3, 6), SLEEP => all_lock::<One<true>>(2, 1);
+    "semaphore: one permit, two threads, twice": PARKS, (2, 4), SLEEP => all_lock::<One<true>>(2, 2);
+    "semaphore: one permit, three threads": PARKS, (1, 2), LINE => all_lock::<One<false>>(3, 1);
+    "semaphore: one permit, three threads, fair": PARKS, (1, 2), LINE => all_lock::<One<true>>(3, 1);
+    "semaphore: two in line": PARKS, (1, 2), LINE => held::<One<true>>(2, 0);
+    "semaphore: three in line": PARKS, (0, 1), LINE => held::<One<true>>(3, 0);
+    "semaphore: two in line, one comes past": PARKS, (0, 1), LINE => held::<One<false>>(2, 1);
+    "semaphore: the first requests permits": LATE, (0, 1), LINE => held::<One<false>>(2, 1);
+    "semaphore: one alone in the queue requests permits": LATE, (1, 2), &["requested"] => held::<One<false>>(1, 0);
+    "semaphore: one in the queue wakes for no reason": SPURIOUS, (1, 2), LINE => held::<One<true>>(2, 0);
+    "semaphore: one in the queue is interrupted": INTERRUPTED, (1, 2), LINE => held::<One<true>>(2, 0);
+    "semaphore: a large request and a small one": PARKS, (1, 2), LINE => sizes::<true>();
+    "semaphore: a large request and a small one, barging": PARKS, (1, 2), LINE => sizes::<false>();
+    "semaphore: a timed waiter": TIMED, (3, 6), EITHER => timed::<false>(0);
+    "semaphore: a timed waiter and a patient one": TIMED, (1, 2), EITHER => timed::<true>(1);
+    "semaphore: a timed waiter and a patient one, barging": TIMED, (1, 2), EITHER => timed::<false>(1);
+    "semaphore: a timed waiter behind a patient one": TIMED, (0, 1), GIVEN_UP => timed::<true>(2);
+    "semaphore: the line moves in order": PARKS, (2, 4), ORDER => in_order();
+    "semaphore: woken for a place that is taken": PARKS, (1, 3), &["gave up with a duty"] => woken_late();
+    "semaphore: a try": PARKS, (3, 6), ANY => attempt::<One<true>>();
+    "semaphore: the line vanished in a fork": PARKS, (1, 3), LINE => vanished::<false>();
+    "semaphore: the line vanished in a fork, fair": PARKS, (1, 3), LINE => vanished::<true>();
+    "semaphore: dropped right after the release": PARKS, (3, 4), DROP => dropped::<One<true>>();
+    "semaphore: three threads, dropped right after the release": PARKS, (1, 2), DROP => dropped_by::<One<true>>(3);
+};
 
 /// A semaphore; as a lock it has one permit.
 struct One<const FAIR: bool>(Semaphore<FAIR, Loom>);
@@ -133,23 +127,20 @@ fn timed<const FAIR: bool>(patient: u32) {
 fn in_order() {
     let semaphore = keep(One(Semaphore::<true, Loom>::new_in(0)));
     let done = keep(AtomicBool::new(false)); // loom does not see it
-    let mut line = Vec::new();
-    set_stage(|| {
-        for place in 1..=2 {
-            line.push(spawn(move || {
-                semaphore.0.acquire().forget();
-                done.store(place == 2, Relaxed);
-            }));
-            sleepers(place);
+    let acquire = |place: u32| {
+        move |semaphore: &One<true>| {
+            semaphore.0.acquire().forget();
+            done.store(place == 2, Relaxed);
         }
-    });
+    };
+    let line = set_stage(|| asleep(semaphore, &[acquire(1), acquire(2)]));
     semaphore.0.release(2);
     match semaphore.0.try_acquire() {
         Some(_) => panic!("a permit that is another's"),
         None if done.load(Relaxed) => {}
         None => saw("refused"),
     }
-    line.into_iter().for_each(Handle::join);
+    join(line);
     semaphore.has(0);
 }
 
@@ -157,20 +148,17 @@ fn in_order() {
 /// sleeps. It is woken here as by a thread that left the place and found no sleeper ([`Semaphore`]'s step B).
 fn woken_late() {
     let guarded = Guarded::<One<true>>::owned();
-    let mut line = Vec::new();
-    set_stage(|| {
+    let line = set_stage(|| {
         let roles: [fn(&Guarded<One<true>>); 3] = [Guarded::round, Guarded::impatient, Guarded::round];
-        for (role, place) in roles.into_iter().zip(1..) {
-            line.push(spawn(move || role(guarded)));
-            sleepers(place);
-        }
+        let line = asleep(guarded, &roles);
         later();
         guarded.raw.word().fetch_and(!WAITERS, Relaxed);
         Loom::wake(guarded.raw.word(), Lane::Waiters, 1);
+        line
     });
     // SAFETY: this thread has it.
     unsafe { guarded.raw.unlock() };
-    line.into_iter().for_each(Handle::join);
+    join(line);
     guarded.raw.has(1);
 }
 

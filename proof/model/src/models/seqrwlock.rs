@@ -13,27 +13,24 @@ const PLAIN: Setup = PARKS;
 
 const TWO_PASSES: Shows = &["whole at once", "second pass"];
 
-models_of!(SeqRwLock);
-
 type Raw = RawSeqRwLock<Loom>;
 
 impl Settles for Raw {}
 
-pub(super) const MODELS: &[Model] = &[
-    model("seqrwlock: an optimistic reader and a writer", PLAIN, (3, 6), &["whole", "spoilt"], || optimistic(1)),
-    model("seqrwlock: an optimistic reader and a writer, twice", PLAIN, (2, 4), &["whole", "spoilt"], || optimistic(2)),
-    model("seqrwlock: two passes and a writer", PLAIN, (3, 6), TWO_PASSES, || two_passes(1)),
-    model("seqrwlock: two passes and two writers", PLAIN, (1, 3), TWO_PASSES, || two_passes(2)),
-    model("seqrwlock: a reader that waits for the writer", PLAIN, (3, 6), &["slept"], patient),
-    model("seqrwlock: a blocking reader and a writer", PLAIN, (3, 6), &["slept"], || blocking(1)),
-    model("seqrwlock: two blocking readers and a writer", PLAIN, (1, 3), &["slept"], || blocking(2)),
-    model("seqrwlock: all kinds", PLAIN, (1, 2), TWO_PASSES, all_kinds),
-    model("seqrwlock: try and timed", TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"], attempts),
-    model("seqrwlock: freed right after a writer's release", PLAIN, (3, 6), DROP, dropped::<Raw>),
-    model("seqrwlock: freed right after a reader's release", PLAIN, (3, 6), &["dropped"], || {
-        freed((Raw::read, Pages::leave_reading))
-    }),
-];
+pub(super) const MODELS: &[Model] = models! { SeqRwLock:
+    "seqrwlock: an optimistic reader and a writer": PLAIN, (3, 6), &["whole", "spoilt"] => optimistic(1);
+    "seqrwlock: an optimistic reader and a writer, twice": PLAIN, (2, 4), &["whole", "spoilt"] => optimistic(2);
+    "seqrwlock: two passes and a writer": PLAIN, (3, 6), TWO_PASSES => two_passes(1);
+    "seqrwlock: two passes and two writers": PLAIN, (1, 3), TWO_PASSES => two_passes(2);
+    "seqrwlock: a reader that waits for the writer": PLAIN, (3, 6), &["slept"] => patient();
+    "seqrwlock: a blocking reader and a writer": PLAIN, (3, 6), &["slept"] => blocking(1);
+    "seqrwlock: two blocking readers and a writer": PLAIN, (1, 3), &["slept"] => blocking(2);
+    "seqrwlock: all kinds": PLAIN, (1, 2), TWO_PASSES => all_kinds();
+    "seqrwlock: try and timed": TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"] => attempts();
+    "seqrwlock: freed right after a writer's release": PLAIN, (3, 6), DROP => dropped::<Raw>();
+    "seqrwlock: freed right after a reader's release": PLAIN, (3, 6), &["dropped"] =>
+        freed((Raw::read, Pages::leave_reading));
+};
 
 /// A lock and what it protects: two words for optimistic readers, a cell for lock holders.
 struct Guarded {
@@ -134,7 +131,7 @@ fn two_passes(writers: u32) {
     let writers: Vec<_> = (0..writers).map(|_| spawn(move || guarded.write())).collect();
     read_in_two_passes(guarded);
     let writes = writers.len();
-    writers.into_iter().for_each(Handle::join);
+    join(writers);
     guarded.settled(u32::try_from(writes).expect("few"));
 }
 
@@ -158,7 +155,7 @@ fn blocking(readers: u32) {
     let guarded = Guarded::keep();
     let readers: Vec<_> = (0..readers).map(|_| spawn(move || guarded.blocking_read())).collect();
     guarded.write();
-    readers.into_iter().for_each(Handle::join);
+    join(readers);
     guarded.settled(1);
 }
 

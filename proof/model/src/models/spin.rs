@@ -11,40 +11,36 @@ type Ttas<B = NoBackoff> = RawSpinLock<B, Loom>;
 type Ticket<B = NoBackoff> = RawTicketLock<B, Loom>;
 type Queued = RawQueuedSpinLock<Loom>;
 
-models_of!(Spin);
-
-pub(super) const MODELS: &[Model] = &[
-    model("spin: two threads", PLAIN, (4, 8), &[], || all_lock::<Ttas>(2, 2)),
-    model("spin: three threads", PLAIN, (2, 3), &[], || all_lock::<Ttas>(3, 1)),
-    model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || all_lock::<Ttas<Exponential>>(2, 1)),
-    model("spin: two threads on two nodes", Setup::PLAIN, (3, 4), &[], || all_lock::<Ttas<ByDistance>>(2, 1)),
-    model("spin: try", PLAIN, (4, 8), EITHER, || attempt_by::<Ttas>(RawLock::try_lock)),
-    model("spin: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Ttas>(soon)),
-    model("spin: dropped", PLAIN, (3, 6), DROP, dropped::<Ttas>),
-    model("ticket: two threads", PLAIN, (4, 8), &[], || all_lock::<Ticket>(2, 2)),
-    model("ticket: three threads", PLAIN, (2, 3), &[], || all_lock::<Ticket>(3, 1)),
-    model("ticket: three threads that back off", Setup::PLAIN, (1, 2), &[], || all_lock::<Ticket<Proportional>>(3, 1)),
-    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt_by::<Ticket>(RawLock::try_lock)),
-    model("ticket: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Ticket>(soon)),
-    model("ticket: dropped", PLAIN, (3, 6), DROP, dropped::<Ticket>),
-    model("queued: two threads", PLAIN, (3, 6), &[], || all_lock::<Queued>(2, 2)),
-    model("queued: three threads", PLAIN, (2, 3), &[], || all_lock::<Queued>(3, 1)),
-    model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
-    model("queued: two in the queue behind an owner", PLAIN, (2, 3), &[], || held::<Queued>(2, 0)),
-    model("queued: two in the queue behind an owner, twice", PLAIN, (1, 2), &[], || queued_up::<Queued>(2, 2, 0)),
-    model("queued: three in the queue behind an owner", PLAIN, (0, 1), &[], || held::<Queued>(3, 0)),
-    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all_lock::<Queued>(2, 2)),
-    model("queued: two in the queue behind an owner that comes again", PLAIN, (0, 1), &[], || {
-        queued_up::<Queued>(2, 2, 1);
-    }),
-    model("queued: try", PLAIN, (4, 8), EITHER, || attempt_by::<Queued>(RawLock::try_lock)),
-    model("queued: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Queued>(soon)),
-    model("queued: dropped", PLAIN, (3, 6), DROP, dropped::<Queued>),
-    model("mcs: two threads", PLAIN, (3, 6), &[], || mcs(2, 2)),
-    model("mcs: three threads", PLAIN, (2, 3), &[], || mcs(3, 1)),
-    model("mcs: try", PLAIN, (4, 8), EITHER, mcs_try),
-    model("mcs: dropped", PLAIN, (3, 6), DROP, mcs_dropped),
-];
+pub(super) const MODELS: &[Model] = models! { Spin:
+    "spin: two threads": PLAIN, (4, 8), ANY => all_lock::<Ttas>(2, 2);
+    "spin: three threads": PLAIN, (2, 3), ANY => all_lock::<Ttas>(3, 1);
+    "spin: two threads that back off": Setup::PLAIN, (3, 4), ANY => all_lock::<Ttas<Exponential>>(2, 1);
+    "spin: two threads on two nodes": Setup::PLAIN, (3, 4), ANY => all_lock::<Ttas<ByDistance>>(2, 1);
+    "spin: try": PLAIN, (4, 8), EITHER => attempt_by::<Ttas>(RawLock::try_lock);
+    "spin: timed": PLAIN, (3, 6), EITHER => attempt_by::<Ttas>(soon);
+    "spin: dropped": PLAIN, (3, 6), DROP => dropped::<Ttas>();
+    "ticket: two threads": PLAIN, (4, 8), ANY => all_lock::<Ticket>(2, 2);
+    "ticket: three threads": PLAIN, (2, 3), ANY => all_lock::<Ticket>(3, 1);
+    "ticket: three threads that back off": Setup::PLAIN, (1, 2), ANY => all_lock::<Ticket<Proportional>>(3, 1);
+    "ticket: try": PLAIN, (4, 8), EITHER => attempt_by::<Ticket>(RawLock::try_lock);
+    "ticket: timed": PLAIN, (3, 6), EITHER => attempt_by::<Ticket>(soon);
+    "ticket: dropped": PLAIN, (3, 6), DROP => dropped::<Ticket>();
+    "queued: two threads": PLAIN, (3, 6), ANY => all_lock::<Queued>(2, 2);
+    "queued: three threads": PLAIN, (2, 3), ANY => all_lock::<Queued>(3, 1);
+    "queued: three threads, one comes twice": PLAIN, (1, 2), ANY => uneven();
+    "queued: two in the queue behind an owner": PLAIN, (2, 3), ANY => held::<Queued>(2, 0);
+    "queued: two in the queue behind an owner, twice": PLAIN, (1, 2), ANY => queued_up::<Queued>(2, 2, 0);
+    "queued: three in the queue behind an owner": PLAIN, (0, 1), ANY => held::<Queued>(3, 0);
+    "queued: two threads without slots": NAMELESS, (4, 8), ANY => all_lock::<Queued>(2, 2);
+    "queued: two in the queue behind an owner that comes again": PLAIN, (0, 1), ANY => queued_up::<Queued>(2, 2, 1);
+    "queued: try": PLAIN, (4, 8), EITHER => attempt_by::<Queued>(RawLock::try_lock);
+    "queued: timed": PLAIN, (3, 6), EITHER => attempt_by::<Queued>(soon);
+    "queued: dropped": PLAIN, (3, 6), DROP => dropped::<Queued>();
+    "mcs: two threads": PLAIN, (3, 6), ANY => mcs(2, 2);
+    "mcs: three threads": PLAIN, (2, 3), ANY => mcs(3, 1);
+    "mcs: try": PLAIN, (4, 8), EITHER => mcs_try();
+    "mcs: dropped": PLAIN, (3, 6), DROP => mcs_dropped();
+};
 
 impl<B: Backoff> Settles for Ttas<B> {}
 impl<B: Backoff> Settles for Ticket<B> {}
@@ -56,7 +52,7 @@ fn uneven() {
     let others = [(); 2].map(|()| spawn(move || guarded.round()));
     guarded.round();
     guarded.round();
-    others.into_iter().for_each(Handle::join);
+    join(others);
     guarded.settled(4);
 }
 

@@ -201,15 +201,16 @@ pub fn forked() {
 }
 
 /// Runs `f`, and any thread that runs meanwhile, in one order only: sets the stage for what the model is about.
-pub fn set_stage(f: impl FnOnce()) {
+pub fn set_stage<R>(f: impl FnOnce() -> R) -> R {
     loom::stop_exploring();
     with(|w| w.staging = true);
-    f();
+    let set = f();
     with(|w| {
         w.staging = false;
         w.moved();
     });
     loom::explore();
+    set
 }
 
 /// Returns whether the stage is being set: no time runs out meanwhile.

@@ -1,10 +1,11 @@
-//! Counts that are wrong on purpose.
+//! Counts, and counts of references, that are wrong on purpose.
 
 use super::{BrokenRecord, Flaw, flaw};
+use crate::arena::spin;
 use crate::counts::{Op, Said, State};
 use crate::object::{Object, debug_of, of};
-use crate::ops::{Counts, Ops};
-use crate::verdict::Verdict::{Crash, NoOrder};
+use crate::ops::{Counts, Ops, References};
+use crate::verdict::Verdict::{Crash, NoOrder, TwoOwners};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
@@ -51,7 +52,27 @@ impl Flaw {
         };
         self.of::<Words>(Ops { counts: Some(counts), ..Ops::none(debug_of::<Words>) })
     }
+
+    const fn references(self, references: References) -> BrokenRecord {
+        self.of::<Words>(Ops { references: Some(references), ..Ops::none(debug_of::<Words>) })
+    }
 }
+
+/// A sound count of references; a flaw replaces one of its operations.
+const SOUND: References = References {
+    get: |count| {
+        let _guard = words(count).lock.lock().expect("no panic");
+        words(count).count.fetch_add(1, SeqCst);
+    },
+    put: |count, at_last| {
+        let _guard = words(count).lock.lock().expect("no panic");
+        if words(count).count.load(SeqCst) == 1 {
+            at_last();
+        }
+        words(count).count.fetch_sub(1, SeqCst);
+    },
+    count: |count| words(count).count.load(SeqCst),
+};
 
 /// Runs an operation as a sound count does. One that a sound count never has in this state does nothing.
 fn after(op: Op, state: State) -> (Said, State) {
@@ -104,5 +125,25 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             words.count.load(SeqCst);
         }
         said
+    }),
+    // Adds to a stale value.
+    flaw("loses-gets", "a reference may be lost", &[("references", TwoOwners)]).references(References {
+        get: |count| {
+            let seen = words(count).count.load(SeqCst);
+            spin(20);
+            words(count).count.store(seen.wrapping_add(1), SeqCst);
+        },
+        ..SOUND
+    }),
+    // Ends the object without the lock, when other threads may come again.
+    flaw("last-unlocked", "the last put looks without the lock", &[("references", TwoOwners)]).references(References {
+        put: |count, at_last| {
+            if words(count).count.load(SeqCst) == 1 {
+                spin(200);
+                at_last();
+            }
+            words(count).count.fetch_sub(1, SeqCst);
+        },
+        ..SOUND
     }),
 ];

@@ -7,7 +7,6 @@ mod counts;
 mod exclusive;
 mod lineage;
 mod permits;
-mod references;
 mod sequence;
 mod shared;
 mod tree;
@@ -59,7 +58,6 @@ pub static BROKEN: LazyLock<Vec<&'static BrokenRecord>> = LazyLock::new(|| {
         lineage::BROKEN,
         sequence::BROKEN,
         counts::BROKEN,
-        references::BROKEN,
         permits::BROKEN,
         shared::BROKEN,
         tree::BROKEN,

@@ -52,11 +52,14 @@ wrong! {
 
 pub(super) const BROKEN: &[BrokenRecord] = &[
     BrokenRecord {
-        lock: locks::tree::<Deaf>("vfs-deaf-to-renames", "a path is read without a look at the rename lock's sequence"),
+        lock: locks::file_system::<Deaf>(
+            "vfs-deaf-to-renames",
+            "a path is read without a look at the rename lock's sequence",
+        ),
         caught_by: &[("tree-paths", NoOrder)],
     },
     BrokenRecord {
-        lock: locks::tree::<Blind>("vfs-raises-the-dead", "a look-up does not check whether the dentry is dead"),
+        lock: locks::file_system::<Blind>("vfs-raises-the-dead", "a look-up does not check whether the dentry is dead"),
         caught_by: &[("tree-names", Crash)],
     },
 ];

@@ -4,8 +4,9 @@ mod lineage;
 mod own;
 mod tuned;
 
-use crate::object::{debug_of, of};
-use crate::ops::{Exclusive, LockRecord, Ops, Shared};
+use crate::object::debug_of;
+use crate::ops::{Exclusive, LockRecord, Ops, Shared, Tree};
+use crate::scenarios::tree;
 use crate::tree::FileSystem;
 use own::{CountedLock, MutexAndCondvar, SeqLock};
 use std::fmt::Debug;
@@ -95,8 +96,9 @@ impl Visit<Native> for Record {
 }
 
 /// Returns the record of a file system on these locks.
-pub(crate) const fn tree<L: LockSet<Native>>(name: &'static str, about: &'static str) -> LockRecord {
-    let ops = Ops { tree: Some(|fs| of::<FileSystem<L>>(fs)), ..Ops::none(|_| "a file system".to_owned()) };
+pub(crate) const fn file_system<L: LockSet<Native>>(name: &'static str, about: &'static str) -> LockRecord {
+    let tree = Tree { paths: tree::paths::<L>, names: tree::names::<L> };
+    let ops = Ops { tree: Some(tree), ..Ops::none(|_| "a file system".to_owned()) };
     LockRecord::new::<FileSystem<L>>(name, about, Nature::LINEAGE, ops)
 }
 
@@ -132,11 +134,11 @@ fn others() -> [LockRecord; 9] {
             turnwise_catalogue::get("rwsem").nature,
             tuned::RWSEM,
         ),
-        tree::<Today>("vfs", "file system on today's locks"),
-        tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
-        tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "Linux 3.7 with both mutex patches"),
-        tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
-        tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its paper"),
-        tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
+        file_system::<Today>("vfs", "file system on today's locks"),
+        file_system::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
+        file_system::<Linux37Patch2>("vfs-linux-3.7-patch-2", "Linux 3.7 with both mutex patches"),
+        file_system::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
+        file_system::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its paper"),
+        file_system::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
     ]
 }

@@ -3,13 +3,11 @@
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Guarded, Worker, dawdle};
 use crate::ops::{Condvar, Exclusive, LockRecord};
-use crate::verdict::Verdict;
 use rand::RngExt;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use turnwise::platform::Native;
 
 /// The operations by which the lock is owned, and its condition variable.
 type Lock = (Exclusive, Condvar);
@@ -157,11 +155,8 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): 
             1 => (condvar.notify_all)(guarded.lock),
             _ => {
                 let deadline = random_deadline(worker);
-                if guarded.wait(&condvar, worker, Some(deadline)) && !deadline.expired::<Native>() {
-                    arena.fail(
-                        Verdict::EarlyTimeout,
-                        &format!("thread {} returned as if {deadline:?} had passed", worker.number),
-                    );
+                if guarded.wait(&condvar, worker, Some(deadline)) {
+                    worker.expect_expired(deadline);
                 }
             }
         }

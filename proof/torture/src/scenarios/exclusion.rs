@@ -2,7 +2,6 @@
 
 use crate::arena::{Arena, Worker, dawdle, spin, threads};
 use crate::ops::{Change, Exclusive, LockRecord, Until};
-use crate::verdict::Verdict;
 use rand::RngExt;
 use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
@@ -66,8 +65,8 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (E
             return;
         }
         let deadline = random_deadline(worker);
-        if !guarded.attempt(worker, |lock| until(lock, deadline)) && !deadline.expired::<Native>() {
-            arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
+        if !guarded.attempt(worker, |lock| until(lock, deadline)) {
+            worker.expect_expired(deadline);
         }
     });
 }

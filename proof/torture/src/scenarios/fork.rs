@@ -4,8 +4,6 @@ use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
 use crate::ops::{Exclusive, LockRecord, Shared};
 use crate::verdict::Verdict;
 use rand::RngExt;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 pub(super) fn fork(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
@@ -25,25 +23,16 @@ fn while_others_contend(
     reads: impl Fn(&mut Worker) -> Option<Shared>,
 ) {
     let guarded = arena.guarded(record, ops);
-    let over = AtomicBool::new(false);
-    std::thread::scope(|s| {
-        let contenders = (record.nature.crowd / 8).clamp(1, 3);
-        for number in 0..contenders {
-            let (guarded, over) = (&guarded, &over);
-            s.spawn(move || {
-                let mut worker = arena.worker(number);
-                while !over.load(Relaxed) {
-                    guarded.section(&mut worker, dawdle);
-                    dawdle(&mut worker);
-                }
-            });
-        }
+    let contends = |worker: &mut Worker| {
+        guarded.section(worker, dawdle);
+        dawdle(worker);
+    };
+    arena.beside((record.nature.crowd / 8).clamp(1, 3), contends, || {
         let mut worker = arena.worker(32);
         while arena.goes_on() {
             let reads = reads(&mut worker);
             fork_once(arena, record, &guarded, &mut worker, reads);
         }
-        over.store(true, Relaxed);
     });
     arena.expect_counted(&[&guarded]);
 }

@@ -1,6 +1,6 @@
 //! Threads come, go, outnumber the slots, and lock on their way out.
 
-use crate::arena::{Arena, Guarded, dawdle, threads};
+use crate::arena::{Arena, Guarded, Worker, dawdle, threads};
 use crate::ops::{Exclusive, LockRecord};
 use crate::verdict::Verdict;
 use rand::RngExt;
@@ -14,17 +14,12 @@ use turnwise::platform::{Native, Platform, Token};
 
 pub(super) fn comers(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let guarded = arena.guarded(record, ops);
-    std::thread::scope(|s| {
-        s.spawn(|| {
-            let mut worker = arena.worker(0);
-            while arena.goes_on() {
-                guarded.section(&mut worker, dawdle);
-            }
-        });
+    let comers = || {
         while arena.goes_on() {
             batch(arena, &guarded, threads(record, 4) - 1);
         }
-    });
+    };
+    arena.beside(1, |worker| guarded.section(worker, dawdle), comers);
     arena.expect_counted(&[&guarded]);
 }
 
@@ -125,41 +120,37 @@ const BIG_STACK: usize = 64 << 20;
 
 pub(super) fn exits(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let guarded = arena.guarded(record, ops);
-    let over = AtomicBool::new(false);
-    std::thread::scope(|s| {
-        // They contend, so that they ask whether the owner runs; one asks about all of them all the time.
-        for number in 0..2 {
-            let (guarded, over) = (&guarded, &over);
-            s.spawn(move || {
-                let mut worker = arena.worker(number);
-                while !over.load(Relaxed) {
-                    guarded.section(&mut worker, dawdle);
-                    dawdle(&mut worker);
-                }
-            });
+    // Two contend, so that they ask whether the owner runs; one asks about all of them all the time.
+    let ask = |worker: &mut Worker| {
+        if worker.number < 2 {
+            guarded.section(worker, dawdle);
+            return dawdle(worker);
         }
-        s.spawn(|| {
-            while !over.load(Relaxed) {
-                for token in (2..12).filter_map(Token::new) {
-                    std::hint::black_box(Native::on_cpu(token));
-                }
-            }
-        });
+        for token in (2..12).filter_map(Token::new) {
+            std::hint::black_box(Native::on_cpu(token));
+        }
+    };
+    arena.beside(3, ask, || {
         while arena.goes_on() {
-            let owner = Builder::new().stack_size(BIG_STACK).spawn_scoped(s, || {
-                let _slot = Native::me();
-                guarded.section(&mut arena.worker(2), |worker| crate::arena::spin(worker.rng.random_range(0..200)));
-            });
-            match owner {
-                Ok(owner) => drop(owner.join()),
-                Err(error) => arena.skip(&format!("no thread with a stack of {BIG_STACK} bytes: {error}")),
-            }
+            one_exits(arena, &guarded);
             // Its memory is gone now, until the next one gets the same addresses.
             std::thread::sleep(Duration::from_micros(100));
         }
-        over.store(true, Relaxed);
     });
     arena.expect_counted(&[&guarded]);
+}
+
+fn one_exits(arena: &Arena, guarded: &Guarded) {
+    std::thread::scope(|s| {
+        let owner = Builder::new().stack_size(BIG_STACK).spawn_scoped(s, || {
+            let _slot = Native::me();
+            guarded.section(&mut arena.worker(3), |worker| crate::arena::spin(worker.rng.random_range(0..200)));
+        });
+        match owner {
+            Ok(owner) => drop(owner.join()),
+            Err(error) => arena.skip(&format!("no thread with a stack of {BIG_STACK} bytes: {error}")),
+        }
+    });
 }
 
 /// What a thread locks just before its end.

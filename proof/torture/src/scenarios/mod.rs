@@ -13,7 +13,7 @@ mod references;
 mod sequence;
 mod shared;
 mod signals;
-mod tree;
+pub(crate) mod tree;
 
 use crate::arena::Arena;
 use crate::ops::{Condvar, Exclusive, LockRecord, Shared};
@@ -154,9 +154,9 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         readers(r, fork::fork_shared).filter(|_| r.nature.forks)
     }),
     scenario("tree-paths", "renames on two levels: no path that never was is read", |r| {
-        by(r, r.ops.tree?, tree::paths)
+        by(r, r.ops.tree?, |arena, record, tree| (tree.paths)(arena, record))
     }),
     scenario("tree-names", "names come and go: what stays is found, nothing is lost", |r| {
-        by(r, r.ops.tree?, tree::names)
+        by(r, r.ops.tree?, |arena, record, tree| (tree.names)(arena, record))
     }),
 ];

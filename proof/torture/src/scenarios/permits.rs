@@ -73,9 +73,8 @@ impl Counted {
             1 => {
                 let deadline = random_deadline(worker);
                 let got = self.semaphore.take_until(n, deadline);
-                if !got && !deadline.expired::<Native>() {
-                    let why = format!("thread {} gave up before {deadline:?}", worker.number);
-                    worker.arena.fail(Verdict::EarlyTimeout, &why);
+                if !got {
+                    worker.expect_expired(deadline);
                 }
                 got
             }

@@ -5,11 +5,10 @@ use super::order::Victim;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle, spin, threads};
 use crate::object::Object;
 use crate::ops::{Change, Exclusive, LockRecord, Shared, Until, Upgrade};
-use crate::verdict::Verdict;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
-use turnwise::platform::{Deadline, Native};
+use turnwise::platform::Deadline;
 
 /// What readers and writers with deadlines need.
 type Timed = (Exclusive, Shared, Until, fn(Object, Deadline) -> bool);
@@ -74,8 +73,8 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, un
         } else {
             guarded.attempt_reading(&shared, worker, |lock| read_until(lock, deadline))
         };
-        if !got && !deadline.expired::<Native>() {
-            arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
+        if !got {
+            worker.expect_expired(deadline);
         }
     });
 }

@@ -1,11 +1,11 @@
 //! Signal handlers lock (a lock of their own) while the thread that they interrupt waits for another.
 
-use crate::arena::{Arena, Guarded, dawdle, threads};
+use crate::arena::{Arena, Guarded, Worker, dawdle, threads};
 use crate::ops::{Exclusive, LockRecord};
 use rand::RngExt;
 use std::cell::Cell;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::time::Duration;
 
 const SIGNAL: i32 = libc::SIGUSR1;
@@ -49,31 +49,23 @@ pub(super) fn signals(arena: &'static Arena, record: &LockRecord, ops: Exclusive
     let data: *mut ForHandler = Box::leak(Box::new(ForHandler { arena, guarded: arena.guarded(record, ops) }));
     FOR_HANDLER.store(data.cast(), SeqCst);
     install(arena);
-    let over = AtomicBool::new(false);
     let ids: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
-    std::thread::scope(|s| {
-        for number in 0..threads {
-            let (outer, over, ids) = (&outer, &over, &ids);
-            s.spawn(move || {
-                NUMBER.set(number);
-                // SAFETY: takes no arguments.
-                ids[number].store(unsafe { libc::pthread_self() } as usize, SeqCst);
-                let mut worker = arena.worker(number);
-                while !over.load(Relaxed) {
-                    outer.section(&mut worker, dawdle);
-                }
-            });
-        }
+    let round = |worker: &mut Worker| {
+        NUMBER.set(worker.number);
+        // SAFETY: takes no arguments.
+        ids[worker.number].store(unsafe { libc::pthread_self() } as usize, SeqCst);
+        outer.section(worker, dawdle);
+    };
+    arena.beside(threads, round, || {
         let mut worker = arena.worker(threads);
         while arena.goes_on() {
             let id = ids[worker.rng.random_range(0..threads)].load(SeqCst);
             if id != 0 {
-                // SAFETY: the thread runs until `over`, which is set below.
+                // SAFETY: the thread runs until this function returns.
                 unsafe { libc::pthread_kill(id as libc::pthread_t, SIGNAL) };
             }
             std::thread::sleep(Duration::from_micros(worker.rng.random_range(1..100)));
         }
-        over.store(true, SeqCst);
     });
     // SAFETY: leaked above.
     let inner = unsafe { &(*data).guarded };

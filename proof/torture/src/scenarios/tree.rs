@@ -1,19 +1,21 @@
 //! Threads in one file system: what stays is found, what never existed is not seen, and nothing is lost.
 
 use crate::arena::{Arena, Doing, Worker};
-use crate::object::Object;
+use crate::object::of;
 use crate::ops::LockRecord;
-use crate::tree::{Spot, Tree};
+use crate::tree::{At, FileSystem};
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use turnwise::platform::Native;
 use turnwise_vfs::Errno;
+use turnwise_vfs::locks::LockSet;
 
 const THREADS: usize = 4;
 
-fn build(tree: &dyn Tree, directories: &[&str], files: &[&str]) {
+fn build<L: LockSet<Native>>(tree: &FileSystem<L>, directories: &[&str], files: &[&str]) {
     directories.iter().for_each(|path| tree.make_directory(path).expect("a new directory"));
     files.iter().for_each(|path| tree.make_file(path).expect("a new file"));
 }
@@ -27,8 +29,8 @@ fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&s
 
 /// One thread renames a directory and then its content, so that only some pairs of names ever exist; one moves a
 /// directory between two others. The rest read paths, and one of them reclaims what it can.
-pub(super) fn paths(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
-    let tree = tree(record.make());
+pub(crate) fn paths<L: LockSet<Native>>(arena: &'static Arena, record: &LockRecord) {
+    let tree = of::<FileSystem<L>>(record.make());
     build(tree, &["/p0", "/p0/f0", "/l", "/r", "/l/a", "/l/a/x"], &[]);
     arena.rounds(THREADS, |worker| {
         match worker.number {
@@ -51,7 +53,7 @@ fn work<R>(worker: &mut Worker, step: impl FnOnce() -> R) -> R {
 }
 
 /// Moves the names of both levels from 0 over 1 and 2 to 0, the upper one first.
-fn rename_both(worker: &mut Worker, tree: &dyn Tree) {
+fn rename_both<L: LockSet<Native>>(worker: &mut Worker, tree: &FileSystem<L>) {
     for at in 0..3 {
         let next = (at + 1) % 3;
         work(worker, || {
@@ -61,7 +63,7 @@ fn rename_both(worker: &mut Worker, tree: &dyn Tree) {
     }
 }
 
-fn read_paths(worker: &mut Worker, tree: &dyn Tree) {
+fn read_paths<L: LockSet<Native>>(worker: &mut Worker, tree: &FileSystem<L>) {
     let arena = worker.arena;
     let pairs = ["/p0/f0", "/p1/f0", "/p1/f1", "/p2/f1", "/p2/f2", "/p0/f2"];
     let moved = ["/l/a/x", "/r/b/x"];
@@ -69,24 +71,22 @@ fn read_paths(worker: &mut Worker, tree: &dyn Tree) {
     let looks = worker.rng.random_range(1..20);
     work(worker, || {
         for path in pairs {
-            let read = |spot: &dyn Spot| {
-                for _ in 0..looks {
-                    one_of(arena, "a path", spot.path(), &pairs);
-                    one_of(arena, "a parent", spot.parent(), &["/p0", "/p1", "/p2"]);
-                    one_of(arena, "a working directory", spot.working_directory(), &pairs);
-                }
-            };
-            let _found_or_renamed = tree.visit(path, &mut { read });
+            let found_or_renamed = tree.find(path);
+            for spot in std::iter::repeat_n(&found_or_renamed, looks).flatten() {
+                one_of(arena, "a path", spot.path(), &pairs);
+                one_of(arena, "a parent", spot.parent(), &["/p0", "/p1", "/p2"]);
+                one_of(arena, "a working directory", spot.working_directory(), &pairs);
+            }
         }
-        let _found_or_moved = tree.visit(moved[which], &mut |spot| one_of(arena, "a path", spot.path(), &moved));
+        tree.find(moved[which]).iter().for_each(|spot| one_of(arena, "a path", spot.path(), &moved));
         tree.shrink(looks);
     });
 }
 
 /// Threads make and remove the same few names, move one about, reclaim, and find what stays. At the end exactly what
 /// was made and not removed is there.
-pub(super) fn names(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
-    let tree = tree(record.make());
+pub(crate) fn names<L: LockSet<Native>>(arena: &'static Arena, record: &LockRecord) {
+    let tree = of::<FileSystem<L>>(record.make());
     build(tree, &["/d0", "/d1", "/stay", "/stay/here"], &["/stay/here/file", "/d0/m0"]);
     let numbers = ["/stay/here/file", "/stay/here"].map(|path| number(tree, path).expect("it is there"));
     let files = AtomicI64::new(0);
@@ -99,7 +99,7 @@ pub(super) fn names(arena: &'static Arena, record: &LockRecord, tree: fn(Object<
             0 | 1 => count(arena, &files, 1, tree.make_file(&path), Errno::EXIST),
             2 | 3 => count(arena, &files, -1, tree.remove_file(&path), Errno::NOENT),
             4 => drop(tree.rename(&format!("/d{directory}/m{directory}"), &format!("/d{0}/m{0}", 1 - directory))),
-            5 => drop(tree.visit(&path, &mut |_| std::thread::sleep(stay))),
+            5 => drop(tree.find(&path).inspect(|_| std::thread::sleep(stay))),
             6 => _ = tree.shrink(4),
             7 => _ = tree.look(&path),
             _ => stays(arena, tree, numbers),
@@ -113,10 +113,8 @@ pub(super) fn names(arena: &'static Arena, record: &LockRecord, tree: fn(Object<
     }
 }
 
-fn number(tree: &dyn Tree, path: &str) -> Result<u64, Errno> {
-    let mut number = 0;
-    tree.visit(path, &mut |spot| number = spot.number())?;
-    Ok(number)
+fn number<L: LockSet<Native>>(tree: &FileSystem<L>, path: &str) -> Result<u64, Errno> {
+    tree.find(path).as_ref().map(At::number).map_err(|errno| *errno)
 }
 
 /// Adds `change` if it was made; it may also have failed because of another thread.
@@ -128,7 +126,7 @@ fn count(arena: &Arena, files: &AtomicI64, change: i64, made: Result<(), Errno>,
     }
 }
 
-fn stays(arena: &Arena, tree: &dyn Tree, numbers: [u64; 2]) {
+fn stays<L: LockSet<Native>>(arena: &Arena, tree: &FileSystem<L>, numbers: [u64; 2]) {
     let paths = ["/stay/here/file", "/stay/here"];
     let found = [paths.map(|path| tree.look(path)), paths.map(|path| number(tree, path))];
     if found != [numbers.map(Ok); 2] {

@@ -12,28 +12,23 @@ const WOKE: Shows = &["the gate's last woke", "left by the gate"];
 const BARRED: Shows = &["barred"];
 const GATE: Shows = &["left by the gate"];
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("big_reader: a reader and two writers", ONCE, GATE, |s, z| roles(s, z, true, &[read, write, write])),
-    sleeps("big_reader: two readers and a writer", ONCE, BARRED, |s, z| roles(s, z, true, &[read, read, write])),
-    sleeps("big_reader: a reader and a writer come again", AGAIN, BARRED, |s, z| {
-        roles(s, z, true, &[read, write, read])
-    }),
-    sleeps("big_reader: a writer, and one that spreads", AGAIN, &[], |s, z| roles(s, z, false, &[spread, write, read])),
-    sleeps("big_reader: one spreads beside readers", ONCE, GATE, |s, z| roles(s, z, false, &[spread, read, write])),
-    sleeps("big_reader: spread again and again", ONCE, BARRED, |s, z| roles(s, z, true, &[spread, read, write])),
-    sleeps("big_reader: four threads", FOUR, &[], |s, z| roles(s, z, true, &[read, write, spread, read])),
-    sleeps("big_reader: one tries", PAIR, &["try failed"], |s, z| roles(s, z, true, &[tries, read, write])),
-    sleeps("big_reader: one tries, another spreads", PAIR, &[], |s, z| roles(s, z, true, &[tries, spread, read])),
-    sleeps("big_reader: time runs out", TIMED_PAIR, &["gave up"], |s, z| {
-        roles(s, z, true, &[write_soon, read_soon, write])
-    }),
-    sleeps("big_reader: time runs out beside readers", TIMED_PAIR, &["gave up"], |s, z| {
-        roles(s, z, true, &[write_soon, read, read])
-    }),
-    sleeps("big_reader: sleepers wake for nothing", SIGNALS, GATE, |s, z| roles(s, z, true, &[read, write, spread])),
-    sleeps("big_reader: readers move", (Size::of(2, 1), Size::of(3, 1)), WOKE, moves),
-    sleeps("big_reader: freed after the last release", FOUR, &["freed"], freed),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "big_reader: a reader and two writers": SLEEPS, ONCE, GATE => roles: true, &[read, write, write];
+    "big_reader: two readers and a writer": SLEEPS, ONCE, BARRED => roles: true, &[read, read, write];
+    "big_reader: a reader and a writer come again": SLEEPS, AGAIN, BARRED => roles: true, &[read, write, read];
+    "big_reader: a writer, and one that spreads": SLEEPS, AGAIN, ANY => roles: false, &[spread, write, read];
+    "big_reader: one spreads beside readers": SLEEPS, ONCE, GATE => roles: false, &[spread, read, write];
+    "big_reader: spread again and again": SLEEPS, ONCE, BARRED => roles: true, &[spread, read, write];
+    "big_reader: four threads": SLEEPS, FOUR, ANY => roles: true, &[read, write, spread, read];
+    "big_reader: one tries": SLEEPS, PAIR, &["try failed"] => roles: true, &[tries, read, write];
+    "big_reader: one tries, another spreads": SLEEPS, PAIR, ANY => roles: true, &[tries, spread, read];
+    "big_reader: time runs out": SLEEPS, TIMED_PAIR, &["gave up"] => roles: true, &[write_soon, read_soon, write];
+    "big_reader: time runs out beside readers": SLEEPS, TIMED_PAIR, &["gave up"] =>
+        roles: true, &[write_soon, read, read];
+    "big_reader: sleepers wake for nothing": SLEEPS, SIGNALS, GATE => roles: true, &[read, write, spread];
+    "big_reader: readers move": SLEEPS, (Size::of(2, 1), Size::of(3, 1)), WOKE => moves;
+    "big_reader: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
+};
 
 type Raw = RawBigReaderLock<2, Explicit>;
 
@@ -86,9 +81,7 @@ fn roles(stage: &CheckSetup, size: Size, spread: bool, roles: &'static [Role<Raw
     if spread {
         stage.before(0, || guarded.raw.spread());
     }
-    for &role in &roles[..size.threads] {
-        stage.spawn_rounds(size.rounds, move || role(guarded));
-    }
+    start(stage, size, guarded, roles);
     guarded.settled(stage);
 }
 

@@ -8,15 +8,15 @@ const ONCE: (Size, Size) = PAIR;
 const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
-    sleeps("condvar: all are notified of all tokens", FOUR, &["waited"], |s, z| tokens(s, z, true, false)),
-    sleeps("condvar: one waiter has no time", TIMED_PAIR, &["gave up"], |s, z| tokens(s, z, false, true)),
-    sleeps("condvar: all are notified, one has no time", TIMED, &["gave up"], |s, z| tokens(s, z, true, true)),
-    sleeps("condvar: with two mutexes", FOUR, &["waited", "woken"], two_mutexes),
-    sleeps("condvar: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, false, false)),
-    sleeps("condvar: they do, and all are notified", SIGNALS, &["waited"], |s, z| tokens(s, z, true, false)),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "condvar: one is notified for each token": SLEEPS, ONCE, &["waited"] => tokens: false, false;
+    "condvar: all are notified of all tokens": SLEEPS, FOUR, &["waited"] => tokens: true, false;
+    "condvar: one waiter has no time": SLEEPS, TIMED_PAIR, &["gave up"] => tokens: false, true;
+    "condvar: all are notified, one has no time": SLEEPS, TIMED, &["gave up"] => tokens: true, true;
+    "condvar: with two mutexes": SLEEPS, FOUR, &["waited", "woken"] => two_mutexes;
+    "condvar: sleepers wake for nothing": SLEEPS, SIGNALS, &["waited"] => tokens: false, false;
+    "condvar: they do, and all are notified": SLEEPS, SIGNALS, &["waited"] => tokens: true, false;
+};
 
 struct Queue {
     condvar: Condvar<Explicit>,

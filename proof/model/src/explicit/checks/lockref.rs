@@ -9,20 +9,17 @@ const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
 const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));
 const LOCKS: [Role; 4] = [Role::Locks; 4];
 
-pub(super) const CHECKS: &[Check] = &[
-    check("lockref: all lock", SPINS, PAIR, &["slept"], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: without names", NAMELESS, PAIR, &[], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: sleepers wake for nothing", SPINS, SIGNALS, &["slept"], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: one has no time", SPINS, TIMED_PAIR, &["gave up"], |s, z| {
-        roles(s, z, &[Role::LocksSoon, Role::Locks, Role::Locks]);
-    }),
-    check("lockref: the count changes among locks", SPINS, (Size::of(2, 1), Size::of(3, 1)), &[], |s, z| {
-        roles(s, z, &[Role::LocksAndCounts, Role::Counts, Role::Locks]);
-    }),
-    check("lockref: counts alone", SPINS, COUNTS, &[], |s, z| roles(s, z, &[Role::Counts, Role::Counts, Role::Finds])),
-    check("lockref: the last reference", SPINS, FOUR, &["freed"], last),
-    check("lockref: the last reference, beside who looks", SPINS, FOUR, &["lost"], found),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "lockref: all lock": SPINS, PAIR, &["slept"] => roles: &LOCKS;
+    "lockref: without names": NAMELESS, PAIR, ANY => roles: &LOCKS;
+    "lockref: sleepers wake for nothing": SPINS, SIGNALS, &["slept"] => roles: &LOCKS;
+    "lockref: one has no time": SPINS, TIMED_PAIR, &["gave up"] => roles: &[Role::LocksSoon, Role::Locks, Role::Locks];
+    "lockref: the count changes among locks": SPINS, (Size::of(2, 1), Size::of(3, 1)), ANY =>
+        roles: &[Role::LocksAndCounts, Role::Counts, Role::Locks];
+    "lockref: counts alone": SPINS, COUNTS, ANY => roles: &[Role::Counts, Role::Counts, Role::Finds];
+    "lockref: the last reference": SPINS, FOUR, &["freed"] => last;
+    "lockref: the last reference, beside who looks": SPINS, FOUR, &["lost"] => found;
+};
 
 /// What a thread does in each round.
 #[derive(Clone, Copy)]

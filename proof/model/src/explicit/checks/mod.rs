@@ -1,5 +1,21 @@
 //! The checks, one file per lock.
 
+/// Lists the checks of a lock: name, machine, the bounded and the wide size, what must be seen, and the function that
+/// makes the objects and the threads, with what it gets beside the set-up and the size.
+macro_rules! checks {
+    ($($name:literal: $machine:expr, $sizes:expr, $shows:expr => $scene:path $(: $($argument:expr),+)?;)*) => {
+        &[$(
+            Check {
+                name: $name,
+                machine: $machine,
+                sizes: $sizes,
+                shows: $shows,
+                body: |stage, size| $scene(stage, size $(, $($argument),+)?),
+            },
+        )*]
+    };
+}
+
 mod big_reader;
 mod condvar;
 mod lockref;
@@ -47,23 +63,8 @@ pub fn of(lock: Lock) -> &'static [Check] {
     }
 }
 
-/// Returns a check, as a line of a list.
-const fn check(
-    name: &'static str,
-    machine: Machine,
-    sizes: (Size, Size),
-    shows: Shows,
-    body: fn(&CheckSetup, Size),
-) -> Check {
-    Check { name, machine, sizes, shows, body }
-}
-
-/// Returns a check where threads have no slots and sleep at once.
-const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
-    check(name, Machine::SLEEPS, sizes, shows, body)
-}
-
 type Shows = &'static [&'static str];
+const ANY: Shows = &[];
 
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
@@ -208,6 +209,13 @@ impl Request {
 unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
     // SAFETY: guaranteed by the caller.
     unsafe { &*ptr::from_ref(lock).cast() }
+}
+
+/// Starts one thread for each role, up to the number of threads.
+fn start<T>(stage: &CheckSetup, size: Size, shared: &'static T, roles: &'static [fn(&T)]) {
+    for &role in &roles[..size.threads] {
+        stage.spawn_rounds(size.rounds, move || role(shared));
+    }
 }
 
 /// Each thread comes once, by `enter`, and leaves by `leave`; the last one frees the lock right after its release.

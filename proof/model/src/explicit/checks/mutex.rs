@@ -25,41 +25,37 @@ const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).stopped(), Size::of(2, 5).sto
 const FORKED_TWICE: Size = Size::of(2, 2).late(1).forked();
 const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("mutex: all sleep", ONCE, &[], all_lock),
-    sleeps("mutex: two sleep", (Size::of(2, 3), Size::of(2, 8)), &[], all_lock),
-    sleeps("mutex: four sleep", FOUR, &[], all_lock),
-    check("mutex: without names", NAMELESS, ONCE, &[], all_lock),
-    check("mutex: all spin", SPINS, PAIR, &[], all_lock),
-    check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), DUTY, often),
-    check("mutex: owners leave their CPUs", LEAVES, PAIR, &[], all_lock),
-    sleeps("mutex: hand-off requests", (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), REQUEST, all_lock),
-    sleeps("mutex: two request hand-offs in turn", (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), REQUEST, all_lock),
-    check(
-        "mutex: hand-off requests and spins",
-        SPINS,
-        (Size::of(2, 2).late(1), Size::of(3, 1).late(1)),
-        REQUEST_SPINS,
-        all_lock,
-    ),
-    sleeps("mutex: one tries", ONCE, &["try failed"], tries),
-    sleeps("mutex: time runs out", (TIMED, TIMED_TWICE), &["gave up"], timed),
-    sleeps("mutex: a hand-off waiter's time runs out", (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
-    sleeps("mutex: fair releases", LATE_PAIR, &["granted"], fair),
-    sleeps("mutex: fair releases, timed", (TWO_TIMED, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
-    sleeps("mutex: sleepers wake for nothing", SIGNALS, &[], all_lock),
-    sleeps("mutex: forked children", (FORKED_TWICE, FORKED_WIDE), &["forked", "requested"], forks),
-    sleeps("mutex: a hand-off lapses", LAPSES, &["requested", "lapsed", "handed off"], lapses),
-    check("mutex: a hand-off lapses beside spins", SPINS, LAPSES_SPIN, &["requested", "lapsed", "handed off"], lapses),
-    sleeps("mutex: a hand-off request lapses and is given up", LAPSES_TIMED, GIVEN_UP, lapses_timed),
-    sleeps("mutex: a waiter is stopped", STOPPED, &["requested", "lapsed", "stopped"], stops),
-    sleeps("mutex: a waiter is stopped beside tries", STOPPED, &["try failed", "stopped"], stops_beside_tries),
-    sleeps("mutex: stopped anywhere", STOPPED_PAIR, &["requested", "lapsed", "stopped"], stops_anywhere),
-    sleeps("mutex: stopped after a fair release", STOPPED_PAIR, &["granted", "stopped"], stops_granted),
-    check("mutex: each wait has other settings", SPINS, PAIR, &["requested"], tuned),
-    sleeps("mutex: freed after the last release", FOUR, &["freed"], freed),
-    check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "mutex: all sleep": SLEEPS, ONCE, ANY => all_lock;
+    "mutex: two sleep": SLEEPS, (Size::of(2, 3), Size::of(2, 8)), ANY => all_lock;
+    "mutex: four sleep": SLEEPS, FOUR, ANY => all_lock;
+    "mutex: without names": NAMELESS, ONCE, ANY => all_lock;
+    "mutex: all spin": SPINS, PAIR, ANY => all_lock;
+    "mutex: one comes often": SPINS, (Size::of(2, 6), Size::of(3, 3)), DUTY => often;
+    "mutex: owners leave their CPUs": LEAVES, PAIR, ANY => all_lock;
+    "mutex: hand-off requests": SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), REQUEST => all_lock;
+    "mutex: two request hand-offs in turn": SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), REQUEST =>
+        all_lock;
+    "mutex: hand-off requests and spins": SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), REQUEST_SPINS =>
+        all_lock;
+    "mutex: one tries": SLEEPS, ONCE, &["try failed"] => tries;
+    "mutex: time runs out": SLEEPS, (TIMED, TIMED_TWICE), &["gave up"] => timed;
+    "mutex: a hand-off waiter's time runs out": SLEEPS, (TIMED_LATE, TIMED_TWICE), &["gave up while first"] => timed;
+    "mutex: fair releases": SLEEPS, LATE_PAIR, &["granted"] => fair;
+    "mutex: fair releases, timed": SLEEPS, (TWO_TIMED, TIMED_THRICE), &["granted", "gave up"] => fair_and_timed;
+    "mutex: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => all_lock;
+    "mutex: forked children": SLEEPS, (FORKED_TWICE, FORKED_WIDE), &["forked", "requested"] => forks;
+    "mutex: a hand-off lapses": SLEEPS, LAPSES, &["requested", "lapsed", "handed off"] => lapses;
+    "mutex: a hand-off lapses beside spins": SPINS, LAPSES_SPIN, &["requested", "lapsed", "handed off"] => lapses;
+    "mutex: a hand-off request lapses and is given up": SLEEPS, LAPSES_TIMED, GIVEN_UP => lapses_timed;
+    "mutex: a waiter is stopped": SLEEPS, STOPPED, &["requested", "lapsed", "stopped"] => stops;
+    "mutex: a waiter is stopped beside tries": SLEEPS, STOPPED, &["try failed", "stopped"] => stops_beside_tries;
+    "mutex: stopped anywhere": SLEEPS, STOPPED_PAIR, &["requested", "lapsed", "stopped"] => stops_anywhere;
+    "mutex: stopped after a fair release": SLEEPS, STOPPED_PAIR, &["granted", "stopped"] => stops_granted;
+    "mutex: each wait has other settings": SPINS, PAIR, &["requested"] => tuned;
+    "mutex: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
+    "mutex: freed after the last release, spins": SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"] => freed;
+};
 
 const OWNER: u64 = 0xffff;
 const GRANTED: u64 = 1 << 29;

@@ -11,26 +11,21 @@ const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
 /// What threads leave behind in the empty queue.
 const SPIN_HINT: u16 = 0x5a5a;
 
-const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: fn(&CheckSetup, Size)) -> Check {
-    let shows: Shows = match (machine.owners_leave, sizes.0.forks > 0) {
-        (false, false) => &["first"],
-        (true, false) => &["first", "left"],
-        (false, true) => &["first", "forked"],
-        (true, true) => &["first", "left", "forked"],
-    };
-    Check { name, machine, sizes, shows, body }
-}
+const FIRST: Shows = &["first"];
+const LEFT: Shows = &["first", "left"];
+const FORKS: Shows = &["first", "forked"];
+const LEFT_OR_FORKS: Shows = &["first", "left", "forked"];
 
-pub(super) const CHECKS: &[Check] = &[
-    check("osq: all wait", PATIENT, (Size::of(3, 2), Size::of(4, 2)), all),
-    check("osq: two may leave", HASTY, (Size::of(2, 3), Size::of(2, 8)), all),
-    check("osq: three may leave", HASTY, (Size::of(2, 2), Size::of(3, 2)), all),
-    check("osq: four may leave", HASTY, FOUR, all),
-    check("osq: a hint is left beside them", PATIENT, (Size::of(2, 2), Size::of(3, 2)), hinted),
-    check("osq: a hint is left beside them, and they may leave", HASTY, PAIR, hinted),
-    check("osq: forked children", PATIENT, THREE_FORKED, forks),
-    check("osq: forked children, some may leave", HASTY, FORKED_PAIR, forks),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "osq: all wait": PATIENT, (Size::of(3, 2), Size::of(4, 2)), FIRST => all;
+    "osq: two may leave": HASTY, (Size::of(2, 3), Size::of(2, 8)), LEFT => all;
+    "osq: three may leave": HASTY, (Size::of(2, 2), Size::of(3, 2)), LEFT => all;
+    "osq: four may leave": HASTY, FOUR, LEFT => all;
+    "osq: a hint is left beside them": PATIENT, (Size::of(2, 2), Size::of(3, 2)), FIRST => hinted;
+    "osq: a hint is left beside them, and they may leave": HASTY, PAIR, LEFT => hinted;
+    "osq: forked children": PATIENT, THREE_FORKED, FORKS => forks;
+    "osq: forked children, some may leave": HASTY, FORKED_PAIR, LEFT_OR_FORKS => forks;
+};
 
 const FORKED_PAIR: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
 const THREE_FORKED: (Size, Size) = (Size::of(3, 1).forked(), Size::of(3, 2).forked());

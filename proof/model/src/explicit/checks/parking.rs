@@ -88,6 +88,8 @@ impl Stage for CheckSetup {
 
 /// Records lie on stacks.
 const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
+/// A thread that is not woken, or woken without success, relies on its deadline.
+const TIMELY: Setting = Setting { time_helps: true, ..SETTING };
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
 const ALL_FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
 const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(4, 1).woken_spuriously());
@@ -95,30 +97,22 @@ const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(4, 1)
 const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
 const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).woken_spuriously());
 
-const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
-    check(name, SETTING, sizes, shows, body)
-}
-
-/// A thread that is not woken, or woken without success, relies on its deadline.
-const fn timed(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
-    check(name, Setting { time_helps: true, ..SETTING }, sizes, shows, body)
-}
-
 type Of<S> = <S as Source>::Table<Explicit>;
 
 /// The checks of one copy of the table.
 struct Checks<S>(S);
 
 impl<S: Source> Checks<S> {
-    const ALL: &'static [Check] = &[
-        sleeps("parking: a word is passed on", TWO, &["woke"], pass::<_, Of<S>>),
-        sleeps("parking: all wait for a change", FOUR, &["woke several"], change::<_, Of<S>>),
-        sleeps("parking: sleeps end for nothing", SIGNALS, &["woke several"], change::<_, Of<S>>),
-        sleeps("parking: two lanes of one word", FOUR, &["woke"], lanes::<_, Of<S>>),
-        timed("parking: as many are woken as wake-ups say", COUNTS, &["woke several", "gave up"], counts::<_, Of<S>>),
-        timed("parking: a timed waiter and a patient one", TIMED, &["got it in time", "gave up"], token::<_, Of<S>>),
-        sleeps("parking: two words in one bucket", ALL_FOUR, &["woke several"], words::<_, Of<S>>),
-    ];
+    const ALL: &'static [Check] = checks! {
+        "parking: a word is passed on": SETTING, TWO, &["woke"] => pass::<_, Of<S>>;
+        "parking: all wait for a change": SETTING, FOUR, &["woke several"] => change::<_, Of<S>>;
+        "parking: sleeps end for nothing": SETTING, SIGNALS, &["woke several"] => change::<_, Of<S>>;
+        "parking: two lanes of one word": SETTING, FOUR, &["woke"] => lanes::<_, Of<S>>;
+        "parking: as many are woken as wake-ups say": TIMELY, COUNTS, &["woke several", "gave up"] =>
+            counts::<_, Of<S>>;
+        "parking: a timed waiter and a patient one": TIMELY, TIMED, &["got it in time", "gave up"] => token::<_, Of<S>>;
+        "parking: two words in one bucket": SETTING, ALL_FOUR, &["woke several"] => words::<_, Of<S>>;
+    };
 }
 
 /// Returns the checks of one copy of the table.

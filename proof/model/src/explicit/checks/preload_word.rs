@@ -9,16 +9,15 @@ use turnwise::backoff::NoBackoff;
 use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
 
 const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
+/// No spin ends without success.
+const PATIENT: Machine = Machine { spins_end: false, ..SPINS };
+const RENEWED: Shows = &["forked", "renewed"];
 
-const fn check(name: &'static str, body: fn(&CheckSetup, Size)) -> Check {
-    let machine = Machine { spins_end: false, ..Machine::SPINS };
-    Check { name, machine, sizes: FORKS, shows: &["forked", "renewed"], body }
-}
-
-pub(super) const CHECKS: &[Check] = &[
-    check("preload word: a ticket lock in a forked child", forks::<RawTicketLock<NoBackoff, Explicit>>),
-    check("preload word: a queued lock in a forked child", forks::<RawQueuedSpinLock<Explicit>>),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "preload word: a ticket lock in a forked child": PATIENT, FORKS, RENEWED =>
+        forks::<RawTicketLock<NoBackoff, Explicit>>;
+    "preload word: a queued lock in a forked child": PATIENT, FORKS, RENEWED => forks::<RawQueuedSpinLock<Explicit>>;
+};
 
 struct Guarded {
     word: QueueWord<Explicit>,

@@ -6,11 +6,11 @@ use turnwise::{RawReentrantMutex, RawTimedLock};
 const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("reentrant: all lock twice", SIZES, &["entered again"], |stage, size| all(stage, size, false)),
-    sleeps("reentrant: one has no time", TIMED, &["entered again", "gave up"], |stage, size| all(stage, size, true)),
-    sleeps("reentrant: freed after the last release", FOUR, &["freed"], freed),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "reentrant: all lock twice": SLEEPS, SIZES, &["entered again"] => all: false;
+    "reentrant: one has no time": SLEEPS, TIMED, &["entered again", "gave up"] => all: true;
+    "reentrant: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
+};
 
 type Guarded = scenarios::Guarded<RawReentrantMutex<Explicit>>;
 

@@ -24,101 +24,67 @@ const BESIDE_LATE: (Size, Size) = (Size::of(3, 2).late(1), Size::of(3, 2).late(2
 const FORKS: Shows = &["forked"];
 const VOID: Shows = &["forked", "requested", "stale hand-off cleared"];
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("rwsem: a reader and two writers", ONCE, &["stole"], |s, z| roles(s, z, &[read, write, write])),
-    sleeps("rwsem: two readers and a writer", ONCE, &["took back"], |s, z| roles(s, z, &[read, read, write])),
-    sleeps("rwsem: readers first", ONCE, &[], |s, z| roles(s, z, &[read_first, read_first, write])),
-    sleeps("rwsem: a reader reads again", ONCE, &["read again"], |s, z| roles(s, z, &[read_again, write, read])),
-    sleeps("rwsem: a reader reads again past a request", LATE, &["read again", "requested"], |s, z| {
-        roles(s, z, &[read_again, write, write])
-    }),
-    sleeps("rwsem: a reader reads again past an upgrade", LATE, &["read again", "upgraded"], |s, z| {
-        roles(s, z, &[read_again, upgrade, write])
-    }),
-    sleeps("rwsem: readers go first past an upgrade", LATE, &["upgraded"], |s, z| {
-        roles(s, z, &[read_first, upgrade, read])
-    }),
-    sleeps("rwsem: readers go first past an upgrade that gives up", TIMED_PAIR, &["gave up upgrading"], |s, z| {
-        roles(s, z, &[upgrade_soon, read_first, write])
-    }),
-    sleeps("rwsem: readers of both kinds", LATE, &[], |s, z| roles(s, z, &[read_first, read, write])),
-    sleeps("rwsem: four threads", FOUR, &[], |s, z| roles(s, z, &[read, upgrade, write, write])),
-    sleeps("rwsem: an upgrade", ONCE, &["upgraded"], |s, z| roles(s, z, &[upgrade, read, write])),
-    sleeps("rwsem: two upgrade", ONCE, &["upgraded"], |s, z| roles(s, z, &[upgrade, upgrade, read])),
-    sleeps("rwsem: downgrades", PAIR, &[], |s, z| roles(s, z, &[downgrade, lower, read])),
-    sleeps("rwsem: one tries", ONCE, &["try failed"], |s, z| roles(s, z, &[tries, read, write])),
-    sleeps("rwsem: a writer that has left tries again", AGAIN, &["try failed", "took back"], |s, z| {
-        tries_again(s, z, Prefer::Writers)
-    }),
-    sleeps("rwsem: a writer that has left tries again, and readers go first", AGAIN, &["try failed"], |s, z| {
-        tries_again(s, z, Prefer::Readers)
-    }),
-    sleeps("rwsem: hand-off requests", LATE, &["requested", "handed off"], |s, z| roles(s, z, &[read, write, write])),
-    check("rwsem: each wait has other settings", SPINS, ONCE, &["requested"], |s, z| {
-        roles(s, z, &[read_tuned, write_tuned, write])
-    }),
-    sleeps("rwsem: readers claim", LATE, &["requested"], |s, z| roles(s, z, &[read, read, write])),
-    sleeps("rwsem: upgradable readers request hand-offs", LATE_PAIR, &["requested"], |s, z| {
-        roles(s, z, &[upgrade, write, read])
-    }),
-    sleeps("rwsem: time runs out", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read_soon, write])),
-    sleeps("rwsem: beside readers", TIMED, &["gave up"], |s, z| roles(s, z, &[write_soon, read, read])),
-    sleeps("rwsem: an upgrade gives up", TIMED_PAIR, &["gave up upgrading"], |s, z| {
-        roles(s, z, &[upgrade_soon, read, write])
-    }),
-    sleeps("rwsem: a hand-off waiter's time runs out", TIMED_LATE, &["gave up while first"], |s, z| {
-        roles(s, z, &[write_soon, write, read])
-    }),
-    sleeps("rwsem: sleepers wake for nothing", SIGNALS, &[], |s, z| roles(s, z, &[read, write, upgrade])),
-    check("rwsem: writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[write, write, write])),
-    check("rwsem: readers and writers spin", SPINS, PAIR, &[], |s, z| roles(s, z, &[read, write, upgrade])),
-    check("rwsem: writers request and spin", SPINS, SPIN_LATE, &["requested", "spun while first"], |s, z| {
-        roles(s, z, &[write, write, read])
-    }),
-    check("rwsem: readers request and spin", SPINS, SPIN_LATE, &["requested"], |s, z| {
-        roles(s, z, &[read, write, write])
-    }),
-    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"], often),
-    sleeps("rwsem: a writer forks", FORKED, VOID, |s, z| forks(s, z, true, &[write, read_first], &[write, read])),
-    sleeps("rwsem: a writer forks before readers", FORKED, VOID, |s, z| {
-        forks(s, z, true, &[read, upgrade], &[write, read])
-    }),
-    sleeps("rwsem: a reader forks", FORKED, FORKS, |s, z| forks(s, z, false, &[upgrade, write], &[write, read])),
-    check("rwsem: a writer forks before spinners", SPINS, FORKED_ONCE, FORKS, |s, z| {
-        forks(s, z, true, &[write, write], &[write])
-    }),
-    sleeps("rwsem: a reader beside an upgradable reader", ONCE, &[], |s, z| beside(s, z, &[upgradable])),
-    sleeps("rwsem: a reader beside an upgradable reader, past a request", BESIDE_LATE, &["requested"], |s, z| {
-        beside(s, z, &[upgradable])
-    }),
-    sleeps("rwsem: all kinds beside an upgrade", FOUR, &["upgraded"], |s, z| {
-        roles(s, z, &[upgrade, upgradable, read, write])
-    }),
-    sleeps("rwsem: two wait to be upgradable", LATE, &["requested"], |s, z| {
-        roles(s, z, &[upgradable, upgradable, upgrade])
-    }),
-    sleeps("rwsem: a hand-off request lapses and is given up", LAPSES_TIMED, GIVEN_UP, |s, z| {
-        stops(s, z, true, &[write_tuned_soon, write, write_tuned])
-    }),
-    sleeps("rwsem: a writer is stopped", STOPPED, LAPSES, |s, z| stops(s, z, true, &[write_tuned, write, read])),
-    sleeps("rwsem: a writer is stopped beside writers", STOPPED, LAPSES, |s, z| {
-        stops(s, z, true, &[write_tuned, write, write])
-    }),
-    sleeps("rwsem: a writer is stopped beside readers", STOPPED_ONCE, &["stopped"], |s, z| {
-        stops(s, z, false, &[write_tuned, read, read])
-    }),
-    sleeps("rwsem: a reader is stopped", STOPPED_PAIR, LAPSES, |s, z| stops(s, z, true, &[read_tuned, write, read])),
-    sleeps("rwsem: a waiter is stopped beside tries", STOPPED, &["stopped"], |s, z| {
-        stops(s, z, true, &[write_tuned, write, tries])
-    }),
-    sleeps("rwsem: an upgradable reader is stopped", STOPPED_PAIR, LAPSES, |s, z| {
-        stops(s, z, true, &[upgradable, write, read])
-    }),
-    sleeps("rwsem: a waiter is stopped beside upgradable readers", STOPPED_ONCE, &["stopped"], |s, z| {
-        stops(s, z, false, &[write_tuned, upgrade, upgradable])
-    }),
-    sleeps("rwsem: freed after the last release", FOUR, &["freed"], freed),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "rwsem: a reader and two writers": SLEEPS, ONCE, &["stole"] => roles: &[read, write, write];
+    "rwsem: two readers and a writer": SLEEPS, ONCE, &["took back"] => roles: &[read, read, write];
+    "rwsem: readers first": SLEEPS, ONCE, ANY => roles: &[read_first, read_first, write];
+    "rwsem: a reader reads again": SLEEPS, ONCE, &["read again"] => roles: &[read_again, write, read];
+    "rwsem: a reader reads again past a request": SLEEPS, LATE, &["read again", "requested"] =>
+        roles: &[read_again, write, write];
+    "rwsem: a reader reads again past an upgrade": SLEEPS, LATE, &["read again", "upgraded"] =>
+        roles: &[read_again, upgrade, write];
+    "rwsem: readers go first past an upgrade": SLEEPS, LATE, &["upgraded"] => roles: &[read_first, upgrade, read];
+    "rwsem: readers go first past an upgrade that gives up": SLEEPS, TIMED_PAIR, &["gave up upgrading"] =>
+        roles: &[upgrade_soon, read_first, write];
+    "rwsem: readers of both kinds": SLEEPS, LATE, ANY => roles: &[read_first, read, write];
+    "rwsem: four threads": SLEEPS, FOUR, ANY => roles: &[read, upgrade, write, write];
+    "rwsem: an upgrade": SLEEPS, ONCE, &["upgraded"] => roles: &[upgrade, read, write];
+    "rwsem: two upgrade": SLEEPS, ONCE, &["upgraded"] => roles: &[upgrade, upgrade, read];
+    "rwsem: downgrades": SLEEPS, PAIR, ANY => roles: &[downgrade, lower, read];
+    "rwsem: one tries": SLEEPS, ONCE, &["try failed"] => roles: &[tries, read, write];
+    "rwsem: a writer that has left tries again": SLEEPS, AGAIN, &["try failed", "took back"] =>
+        tries_again: Prefer::Writers;
+    "rwsem: a writer that has left tries again, and readers go first": SLEEPS, AGAIN, &["try failed"] =>
+        tries_again: Prefer::Readers;
+    "rwsem: hand-off requests": SLEEPS, LATE, &["requested", "handed off"] => roles: &[read, write, write];
+    "rwsem: each wait has other settings": SPINS, ONCE, &["requested"] => roles: &[read_tuned, write_tuned, write];
+    "rwsem: readers claim": SLEEPS, LATE, &["requested"] => roles: &[read, read, write];
+    "rwsem: upgradable readers request hand-offs": SLEEPS, LATE_PAIR, &["requested"] => roles: &[upgrade, write, read];
+    "rwsem: time runs out": SLEEPS, TIMED, &["gave up"] => roles: &[write_soon, read_soon, write];
+    "rwsem: beside readers": SLEEPS, TIMED, &["gave up"] => roles: &[write_soon, read, read];
+    "rwsem: an upgrade gives up": SLEEPS, TIMED_PAIR, &["gave up upgrading"] => roles: &[upgrade_soon, read, write];
+    "rwsem: a hand-off waiter's time runs out": SLEEPS, TIMED_LATE, &["gave up while first"] =>
+        roles: &[write_soon, write, read];
+    "rwsem: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => roles: &[read, write, upgrade];
+    "rwsem: writers spin": SPINS, PAIR, ANY => roles: &[write, write, write];
+    "rwsem: readers and writers spin": SPINS, PAIR, ANY => roles: &[read, write, upgrade];
+    "rwsem: writers request and spin": SPINS, SPIN_LATE, &["requested", "spun while first"] =>
+        roles: &[write, write, read];
+    "rwsem: readers request and spin": SPINS, SPIN_LATE, &["requested"] => roles: &[read, write, write];
+    "rwsem: a writer comes often": SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"] => often;
+    "rwsem: a writer forks": SLEEPS, FORKED, VOID => forks: true, &[write, read_first], &[write, read];
+    "rwsem: a writer forks before readers": SLEEPS, FORKED, VOID => forks: true, &[read, upgrade], &[write, read];
+    "rwsem: a reader forks": SLEEPS, FORKED, FORKS => forks: false, &[upgrade, write], &[write, read];
+    "rwsem: a writer forks before spinners": SPINS, FORKED_ONCE, FORKS => forks: true, &[write, write], &[write];
+    "rwsem: a reader beside an upgradable reader": SLEEPS, ONCE, ANY => beside: &[upgradable];
+    "rwsem: a reader beside an upgradable reader, past a request": SLEEPS, BESIDE_LATE, &["requested"] =>
+        beside: &[upgradable];
+    "rwsem: all kinds beside an upgrade": SLEEPS, FOUR, &["upgraded"] => roles: &[upgrade, upgradable, read, write];
+    "rwsem: two wait to be upgradable": SLEEPS, LATE, &["requested"] => roles: &[upgradable, upgradable, upgrade];
+    "rwsem: a hand-off request lapses and is given up": SLEEPS, LAPSES_TIMED, GIVEN_UP =>
+        stops: true, &[write_tuned_soon, write, write_tuned];
+    "rwsem: a writer is stopped": SLEEPS, STOPPED, LAPSES => stops: true, &[write_tuned, write, read];
+    "rwsem: a writer is stopped beside writers": SLEEPS, STOPPED, LAPSES => stops: true, &[write_tuned, write, write];
+    "rwsem: a writer is stopped beside readers": SLEEPS, STOPPED_ONCE, &["stopped"] =>
+        stops: false, &[write_tuned, read, read];
+    "rwsem: a reader is stopped": SLEEPS, STOPPED_PAIR, LAPSES => stops: true, &[read_tuned, write, read];
+    "rwsem: a waiter is stopped beside tries": SLEEPS, STOPPED, &["stopped"] =>
+        stops: true, &[write_tuned, write, tries];
+    "rwsem: an upgradable reader is stopped": SLEEPS, STOPPED_PAIR, LAPSES => stops: true, &[upgradable, write, read];
+    "rwsem: a waiter is stopped beside upgradable readers": SLEEPS, STOPPED_ONCE, &["stopped"] =>
+        stops: false, &[write_tuned, upgrade, upgradable];
+    "rwsem: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
+};
 
 const COUNT: u64 = (1 << 21) - 1;
 const UPGRADABLE: u64 = 1 << 27;
@@ -239,9 +205,7 @@ fn tries(pages: &Pages<Raw>) {
 /// Starts one thread for each role, up to the number of threads.
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
-    for &role in &roles[..size.threads] {
-        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
-    }
+    start(stage, size, &guarded.pages, roles);
     guarded.settled(stage);
 }
 

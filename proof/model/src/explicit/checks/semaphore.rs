@@ -16,27 +16,25 @@ const HANDOFF_LAPSES: Shows = &["requested", "lapsed", "stopped"];
 const LAPSES: Shows = &["lapsed", "stopped"];
 const VOID: Shows = &["forked", "stale place cleared"];
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("semaphore: one permit", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
-    sleeps("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
-    sleeps("semaphore: two permits, some want both", ONCE, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: hand-off requests", LATE_PAIR, &["requested"], |s, z| wants::<false>(s, z, 1, &[1])),
-    sleeps("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
-    sleeps("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
-    sleeps("semaphore: forked children", FORKED, VOID, forks::<false>),
-    sleeps("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
-    sleeps("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
-    sleeps("semaphore: the first is stopped", STOPPED, LAPSES, |s, z| stops::<false>(s, z, false)),
-    sleeps("semaphore: it is stopped as it requests permits", STOPPED_LATE, HANDOFF_LAPSES, |s, z| {
-        stops::<false>(s, z, false)
-    }),
-    sleeps("semaphore: the first is stopped, fair", STOPPED, LAPSES, |s, z| stops::<true>(s, z, false)),
-    check("semaphore: its substitute gives up", TIMELY, GIVEN_UP, &["gave up"], gives_up_in_its_stead),
-    sleeps("semaphore: stopped anywhere", STOPPED_PAIR, &["stopped"], |s, z| stops::<false>(s, z, true)),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "semaphore: one permit": SLEEPS, ONCE, &["passed on"] => wants::<false>: 1, &[1];
+    "semaphore: one permit, fair": SLEEPS, FOUR, &["passed on"] => wants::<true>: 1, &[1];
+    "semaphore: two permits, some want both": SLEEPS, ONCE, &["passed on"] => wants::<false>: 2, &[2, 1];
+    "semaphore: some want both, fair": SLEEPS, FOUR, &["passed on"] => wants::<true>: 2, &[2, 1];
+    "semaphore: four threads": SLEEPS, FOUR, &["passed on"] => wants::<false>: 2, &[2, 1];
+    "semaphore: hand-off requests": SLEEPS, LATE_PAIR, &["requested"] => wants::<false>: 1, &[1];
+    "semaphore: time runs out": SLEEPS, TIMED, &["gave up", "left first"] => timed::<false>;
+    "semaphore: time runs out, fair": SLEEPS, TIMED, &["gave up", "left first"] => timed::<true>;
+    "semaphore: forked children": SLEEPS, FORKED, VOID => forks::<false>;
+    "semaphore: forked children, fair": SLEEPS, FORKED, VOID => forks::<true>;
+    "semaphore: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => wants::<false>: 2, &[2, 1];
+    "semaphore: they wake for nothing, fair": SLEEPS, SIGNALS, ANY => wants::<true>: 2, &[2, 1];
+    "semaphore: the first is stopped": SLEEPS, STOPPED, LAPSES => stops::<false>: false;
+    "semaphore: it is stopped as it requests permits": SLEEPS, STOPPED_LATE, HANDOFF_LAPSES => stops::<false>: false;
+    "semaphore: the first is stopped, fair": SLEEPS, STOPPED, LAPSES => stops::<true>: false;
+    "semaphore: its substitute gives up": TIMELY, GIVEN_UP, &["gave up"] => gives_up_in_its_stead;
+    "semaphore: stopped anywhere": SLEEPS, STOPPED_PAIR, &["stopped"] => stops::<false>: true;
+};
 
 const PERMITS: u64 = (1 << 24) - 1;
 const GENERATION: u32 = 0xf << 24;

@@ -2,7 +2,7 @@
 //! `crates/turnwise/src/platform/native`, where all is static and tied to the C library. `tests/transcriptions.rs`
 //! compares the two.
 
-use super::sleeps;
+use super::SLEEPS;
 use crate::explicit::Size;
 use crate::explicit::check::{Check, CheckSetup, bury};
 use crate::explicit::{Explicit, ExplicitWord};
@@ -12,10 +12,10 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use turnwise::platform::{IntWord, Pause, Platform, Word};
 
-pub(super) const CHECKS: &[Check] = &[
-    sleeps("slots: taken and given back", (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"], slots),
-    sleeps("slots: an exiting thread is looked at", (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"], exits),
-];
+pub(super) const CHECKS: &[Check] = checks! {
+    "slots: taken and given back": SLEEPS, (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"] => slots;
+    "slots: an exiting thread is looked at": SLEEPS, (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"] => exits;
+};
 
 const SLOTS: usize = 2;
 

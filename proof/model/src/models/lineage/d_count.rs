@@ -14,39 +14,37 @@ impl<V: Policy> Settles for DCount<V, Loom> {
     }
 }
 
-models_of!(DCount, PLAIN);
-
 const LAST: Shows = &["last", "not last"];
 const FATE: Shows = &["found", "dead", "killed", "in use"];
 
-pub(super) const MODELS: &[Model] = &[
-    model("d_count under lock: two share", (3, 6), LAST, || shared_by::<UnderLock>(2)),
-    model("d_count under lock: two come and go", (2, 4), LAST, || come_and_go::<UnderLock>(2)),
-    model("d_count under lock: found or killed", (3, 6), FATE, || found_or_killed::<UnderLock>(1, 1)),
-    model("d_count under lock: two kill", (1, 2), FATE, || found_or_killed::<UnderLock>(2, 1)),
-    model("d_count under lock: two find and go", (2, 4), LAST, find_and_go::<UnderLock>),
-    model("d_count by cmpxchg: two share", (3, 6), LAST, || shared_by::<CmpXchg>(2)),
-    model("d_count by cmpxchg: three share", (2, 3), LAST, || shared_by::<CmpXchg>(3)),
-    model("d_count by cmpxchg: two come and go", (2, 4), LAST, || come_and_go::<CmpXchg>(2)),
-    model("d_count by cmpxchg: one comes after the last put", (1, 2), LAST, after_the_last::<CmpXchg>),
-    model("d_count by cmpxchg: found or killed", (3, 6), FATE, || found_or_killed::<CmpXchg>(1, 1)),
-    model("d_count by cmpxchg: two find, one kills", (1, 2), FATE, || found_or_killed::<CmpXchg>(1, 2)),
-    model("d_count by cmpxchg: two find and go", (2, 4), LAST, find_and_go::<CmpXchg>),
-    model("lockref: two share", (3, 6), LAST, || shared_by::<LockRef>(2)),
-    model("lockref: three share", (2, 3), LAST, || shared_by::<LockRef>(3)),
-    model("lockref: two come and go", (2, 4), LAST, || come_and_go::<LockRef>(2)),
-    model("lockref: one comes after the last put", (1, 2), LAST, after_the_last::<LockRef>),
-    model("lockref: two lock", (3, 6), &[], || all_lock::<DCount<LockRef, Loom>>(2, 2)),
-    model("lockref: three lock", (1, 2), &[], || all_lock::<DCount<LockRef, Loom>>(3, 1)),
-    model("lockref: try to lock", (3, 6), EITHER, attempt::<DCount<LockRef, Loom>>),
-    model("lockref: counted while another has the lock", (2, 4), &["waited"], counted_while_locked),
-    model("lockref: found while another has the lock", (2, 4), &["found", "killed", "in use"], found_while_locked),
-    model("lockref: found or killed", (3, 6), FATE, || found_or_killed::<LockRef>(1, 1)),
-    model("lockref: two kill", (1, 2), FATE, || found_or_killed::<LockRef>(2, 1)),
-    model("lockref: two find, one kills", (1, 2), FATE, || found_or_killed::<LockRef>(1, 2)),
-    model("lockref: two find and go", (2, 4), LAST, find_and_go::<LockRef>),
-    model("lockref: dropped", (3, 6), &["dropped"], dropped::<DCount<LockRef, Loom>>),
-];
+pub(super) const MODELS: &[Model] = models! { DCount:
+    "d_count under lock: two share": PLAIN, (3, 6), LAST => shared_by::<UnderLock>(2);
+    "d_count under lock: two come and go": PLAIN, (2, 4), LAST => come_and_go::<UnderLock>(2);
+    "d_count under lock: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<UnderLock>(1, 1);
+    "d_count under lock: two kill": PLAIN, (1, 2), FATE => found_or_killed::<UnderLock>(2, 1);
+    "d_count under lock: two find and go": PLAIN, (2, 4), LAST => find_and_go::<UnderLock>();
+    "d_count by cmpxchg: two share": PLAIN, (3, 6), LAST => shared_by::<CmpXchg>(2);
+    "d_count by cmpxchg: three share": PLAIN, (2, 3), LAST => shared_by::<CmpXchg>(3);
+    "d_count by cmpxchg: two come and go": PLAIN, (2, 4), LAST => come_and_go::<CmpXchg>(2);
+    "d_count by cmpxchg: one comes after the last put": PLAIN, (1, 2), LAST => after_the_last::<CmpXchg>();
+    "d_count by cmpxchg: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<CmpXchg>(1, 1);
+    "d_count by cmpxchg: two find, one kills": PLAIN, (1, 2), FATE => found_or_killed::<CmpXchg>(1, 2);
+    "d_count by cmpxchg: two find and go": PLAIN, (2, 4), LAST => find_and_go::<CmpXchg>();
+    "lockref: two share": PLAIN, (3, 6), LAST => shared_by::<LockRef>(2);
+    "lockref: three share": PLAIN, (2, 3), LAST => shared_by::<LockRef>(3);
+    "lockref: two come and go": PLAIN, (2, 4), LAST => come_and_go::<LockRef>(2);
+    "lockref: one comes after the last put": PLAIN, (1, 2), LAST => after_the_last::<LockRef>();
+    "lockref: two lock": PLAIN, (3, 6), ANY => all_lock::<DCount<LockRef, Loom>>(2, 2);
+    "lockref: three lock": PLAIN, (1, 2), ANY => all_lock::<DCount<LockRef, Loom>>(3, 1);
+    "lockref: try to lock": PLAIN, (3, 6), EITHER => attempt::<DCount<LockRef, Loom>>();
+    "lockref: counted while another has the lock": PLAIN, (2, 4), &["waited"] => counted_while_locked();
+    "lockref: found while another has the lock": PLAIN, (2, 4), &["found", "killed", "in use"] => found_while_locked();
+    "lockref: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<LockRef>(1, 1);
+    "lockref: two kill": PLAIN, (1, 2), FATE => found_or_killed::<LockRef>(2, 1);
+    "lockref: two find, one kills": PLAIN, (1, 2), FATE => found_or_killed::<LockRef>(1, 2);
+    "lockref: two find and go": PLAIN, (2, 4), LAST => find_and_go::<LockRef>();
+    "lockref: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<DCount<LockRef, Loom>>();
+};
 
 /// An object: threads with a reference read it, the last one writes.
 struct Dentry<V: Policy> {
@@ -177,7 +175,7 @@ fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
     let mut handles: Vec<_> = (1..killers).map(|_| spawn(move || dentry.kill())).collect();
     handles.extend((0..finders).map(|_| spawn(move || dentry.find())));
     dentry.kill();
-    handles.into_iter().for_each(Handle::join);
+    join(handles);
     let killed = dentry.kills.get();
     assert!(killed <= 1, "killed by {killed}");
     assert_eq!(dentry.count.get_live(), killed == 0, "dead without a killer, or alive after it");

@@ -12,35 +12,28 @@ impl Settles for Ticket {}
 impl Settles for Biased {}
 impl Settles for Queued {}
 
-models_of!(KernelSpin, PLAIN);
-
-/// Makes no yield stand in for disabled preemption.
-const fn in_kernel(name: &'static str, preemptions: (usize, usize), body: fn()) -> Model {
-    Model { setup: KERNEL, ..model(name, preemptions, &[], body) }
-}
-
-pub(super) const MODELS: &[Model] = &[
-    model("kernel ticket: two threads", (4, 8), &[], || all_lock::<Ticket>(2, 2)),
-    model("kernel ticket: three threads", (2, 3), &[], || all_lock::<Ticket>(3, 1)),
-    in_kernel("kernel ticket, in a kernel: two threads", (4, 8), || all_lock::<Ticket>(2, 2)),
-    in_kernel("biased, in a kernel: a writer and a reader", (4, 8), || mixed::<Biased>(1, 1)),
-    model("kernel ticket: try", (4, 8), EITHER, attempt::<Ticket>),
-    model("kernel ticket: dropped", (3, 6), DROP, dropped::<Ticket>),
-    model("biased: a writer and a reader", (4, 8), &[], || mixed::<Biased>(1, 1)),
-    model("biased: two writers", (4, 8), &[], || mixed::<Biased>(2, 0)),
-    model("biased: a writer and two readers", (2, 3), &[], || mixed::<Biased>(1, 2)),
-    model("biased: two writers and a reader", (1, 2), &[], || mixed::<Biased>(2, 1)),
-    model("biased: try to read", (4, 8), EITHER, || attempt_shared::<Biased>(true, false)),
-    model("biased: try to write", (4, 8), EITHER, || attempt_shared::<Biased>(true, true)),
-    model("biased: try to write while one reads", (4, 8), EITHER, || attempt_shared::<Biased>(false, true)),
-    model("biased: dropped", (3, 6), DROP, dropped::<Biased>),
-    model("queued rw: a writer and a reader", (4, 8), &[], || mixed::<Queued>(1, 1)),
-    model("queued rw: two writers", (4, 8), &[], || mixed::<Queued>(2, 0)),
-    model("queued rw: a writer and two readers", (2, 3), &[], || mixed::<Queued>(1, 2)),
-    model("queued rw: two writers and a reader", (1, 2), &[], || mixed::<Queued>(2, 1)),
-    model("queued rw: all wait for a reader", (1, 2), &[], || behind::<Queued>(false, 1, 1, 0)),
-    model("queued rw: try to read", (4, 8), EITHER, || attempt_shared::<Queued>(true, false)),
-    model("queued rw: try to write", (4, 8), EITHER, || attempt_shared::<Queued>(true, true)),
-    model("queued rw: try to write while one reads", (4, 8), EITHER, || attempt_shared::<Queued>(false, true)),
-    model("queued rw: dropped", (3, 6), DROP, dropped::<Queued>),
-];
+pub(super) const MODELS: &[Model] = models! { KernelSpin:
+    "kernel ticket: two threads": PLAIN, (4, 8), ANY => all_lock::<Ticket>(2, 2);
+    "kernel ticket: three threads": PLAIN, (2, 3), ANY => all_lock::<Ticket>(3, 1);
+    "kernel ticket, in a kernel: two threads": KERNEL, (4, 8), ANY => all_lock::<Ticket>(2, 2);
+    "biased, in a kernel: a writer and a reader": KERNEL, (4, 8), ANY => mixed::<Biased>(1, 1);
+    "kernel ticket: try": PLAIN, (4, 8), EITHER => attempt::<Ticket>();
+    "kernel ticket: dropped": PLAIN, (3, 6), DROP => dropped::<Ticket>();
+    "biased: a writer and a reader": PLAIN, (4, 8), ANY => mixed::<Biased>(1, 1);
+    "biased: two writers": PLAIN, (4, 8), ANY => mixed::<Biased>(2, 0);
+    "biased: a writer and two readers": PLAIN, (2, 3), ANY => mixed::<Biased>(1, 2);
+    "biased: two writers and a reader": PLAIN, (1, 2), ANY => mixed::<Biased>(2, 1);
+    "biased: try to read": PLAIN, (4, 8), EITHER => attempt_shared::<Biased>(true, false);
+    "biased: try to write": PLAIN, (4, 8), EITHER => attempt_shared::<Biased>(true, true);
+    "biased: try to write while one reads": PLAIN, (4, 8), EITHER => attempt_shared::<Biased>(false, true);
+    "biased: dropped": PLAIN, (3, 6), DROP => dropped::<Biased>();
+    "queued rw: a writer and a reader": PLAIN, (4, 8), ANY => mixed::<Queued>(1, 1);
+    "queued rw: two writers": PLAIN, (4, 8), ANY => mixed::<Queued>(2, 0);
+    "queued rw: a writer and two readers": PLAIN, (2, 3), ANY => mixed::<Queued>(1, 2);
+    "queued rw: two writers and a reader": PLAIN, (1, 2), ANY => mixed::<Queued>(2, 1);
+    "queued rw: all wait for a reader": PLAIN, (1, 2), ANY => behind::<Queued>(false, 1, 1, 0);
+    "queued rw: try to read": PLAIN, (4, 8), EITHER => attempt_shared::<Queued>(true, false);
+    "queued rw: try to write": PLAIN, (4, 8), EITHER => attempt_shared::<Queued>(true, true);
+    "queued rw: try to write while one reads": PLAIN, (4, 8), EITHER => attempt_shared::<Queued>(false, true);
+    "queued rw: dropped": PLAIN, (3, 6), DROP => dropped::<Queued>();
+};

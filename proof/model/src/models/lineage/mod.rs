@@ -42,7 +42,7 @@ fn mixed<L: RawRwLock + Settles>(writers: u32, readers: u32) {
     let pages = Pages::<L>::keep();
     let others = start(pages, &roles(writers - 1, readers));
     write(pages);
-    others.into_iter().for_each(Handle::join);
+    join(others);
     pages.is_over();
 }
 

@@ -14,34 +14,28 @@ type AtWake = OsvMutex<OwnerAtWake<Spin<1>>, Loom>;
 
 impl<V: Policy> Settles for OsvMutex<V, Loom> {}
 
-models_of!(OsvMutex, PLAIN);
-
-const fn set_up(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { setup, ..model(name, preemptions, shows, body) }
-}
-
-pub(super) const MODELS: &[Model] = &[
-    model("osv: two threads", (3, 6), SLEEP, || all_lock::<Plain>(2, 1)),
-    model("osv: two threads, twice", (2, 4), SLEEP, || all_lock::<Plain>(2, 2)),
-    model("osv: three threads", (1, 3), SLEEP, || all_lock::<Plain>(3, 1)),
-    model("osv: two wait for the owner", (1, 3), SLEEP, || held::<Plain>(2, 0)),
-    model("osv: two wait for the owner, who comes again", (1, 2), SLEEP, || held::<Plain>(2, 1)),
-    set_up("osv: a sleeper wakes for no reason", SPURIOUS, (2, 4), &["woke unwoken"], || held::<Plain>(1, 0)),
-    set_up("osv: two threads without slots", NAMELESS, (2, 4), SLEEP, || all_lock::<Plain>(2, 1)),
-    model("osv: try", (3, 6), EITHER, attempt::<Plain>),
-    model("osv: try to take the offer", (2, 4), EITHER, offered::<Plain>),
-    model("osv: again while another comes", (2, 4), SLEEP, again::<Plain>),
-    model("osv: spin, two threads", (2, 4), &[], || all_lock::<Offered>(2, 1)),
-    model("osv: spin, two wait for the owner", (1, 2), SLEEP, || held::<OnceOffered>(2, 0)),
-    model("osv: spin, three threads", (1, 2), &[], || all_lock::<Offered>(3, 1)),
-    model("osv: spin to one, two threads", (2, 4), &[], || all_lock::<ToOne>(2, 1)),
-    model("osv: spin to one, two wait for the owner", (1, 2), SLEEP, || held::<OnceToOne>(2, 0)),
-    model("osv: polling, two threads", (2, 4), &[], || all_lock::<Polling>(2, 1)),
-    model("osv: polling, a third waits", (1, 2), SLEEP, || held::<Polling>(2, 0)),
-    model("osv: spin after push, two threads", (2, 4), &[], || all_lock::<AfterPush>(2, 1)),
-    model("osv: spin after push, two wait for the owner", (1, 2), SLEEP, || held::<AfterPush>(2, 0)),
-    model("osv: owner set at wake, two threads", (2, 4), SLEEP, || all_lock::<AtWake>(2, 1)),
-];
+pub(super) const MODELS: &[Model] = models! { OsvMutex:
+    "osv: two threads": PLAIN, (3, 6), SLEEP => all_lock::<Plain>(2, 1);
+    "osv: two threads, twice": PLAIN, (2, 4), SLEEP => all_lock::<Plain>(2, 2);
+    "osv: three threads": PLAIN, (1, 3), SLEEP => all_lock::<Plain>(3, 1);
+    "osv: two wait for the owner": PLAIN, (1, 3), SLEEP => held::<Plain>(2, 0);
+    "osv: two wait for the owner, who comes again": PLAIN, (1, 2), SLEEP => held::<Plain>(2, 1);
+    "osv: a sleeper wakes for no reason": SPURIOUS, (2, 4), &["woke unwoken"] => held::<Plain>(1, 0);
+    "osv: two threads without slots": NAMELESS, (2, 4), SLEEP => all_lock::<Plain>(2, 1);
+    "osv: try": PLAIN, (3, 6), EITHER => attempt::<Plain>();
+    "osv: try to take the offer": PLAIN, (2, 4), EITHER => offered::<Plain>();
+    "osv: again while another comes": PLAIN, (2, 4), SLEEP => again::<Plain>();
+    "osv: spin, two threads": PLAIN, (2, 4), ANY => all_lock::<Offered>(2, 1);
+    "osv: spin, two wait for the owner": PLAIN, (1, 2), SLEEP => held::<OnceOffered>(2, 0);
+    "osv: spin, three threads": PLAIN, (1, 2), ANY => all_lock::<Offered>(3, 1);
+    "osv: spin to one, two threads": PLAIN, (2, 4), ANY => all_lock::<ToOne>(2, 1);
+    "osv: spin to one, two wait for the owner": PLAIN, (1, 2), SLEEP => held::<OnceToOne>(2, 0);
+    "osv: polling, two threads": PLAIN, (2, 4), ANY => all_lock::<Polling>(2, 1);
+    "osv: polling, a third waits": PLAIN, (1, 2), SLEEP => held::<Polling>(2, 0);
+    "osv: spin after push, two threads": PLAIN, (2, 4), ANY => all_lock::<AfterPush>(2, 1);
+    "osv: spin after push, two wait for the owner": PLAIN, (1, 2), SLEEP => held::<AfterPush>(2, 0);
+    "osv: owner set at wake, two threads": PLAIN, (2, 4), SLEEP => all_lock::<AtWake>(2, 1);
+};
 
 /// One thread acquires and another waits for it; a third tries, perhaps when the lock is on offer.
 fn offered<L: Settles>() {

@@ -5,34 +5,30 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive as Excl, SeqRw};
 
-models_of!(RenameLock, PLAIN);
-
 const RETRY: Shows = &["at once", "once more"];
 
-pub(super) const MODELS: &[Model] = &[
-    model("rename: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<Seq>(1)),
-    model("rename: two writers and an optimistic reader", (1, 2), RETRY, || optimistic::<Seq>(2)),
-    model("rename: a writer and a blocking reader", (4, 8), &[], || blocking::<Seq>(1, 1)),
-    model("rename: a blocking reader and an optimistic one", (3, 6), RETRY, || disturbed::<Seq>(true)),
-    model("rename: dropped", (3, 6), &["dropped"], dropped::<RenameLock<Seq, Loom>>),
-    model("rename, 3.12: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<Excl>(1)),
-    model("rename, 3.12: a writer and a blocking reader", (4, 8), &[], || blocking::<Excl>(1, 1)),
-    model("rename, 3.12: two writers and a blocking reader", (1, 2), &[], || blocking::<Excl>(2, 1)),
-    model("rename, 3.12: blocking readers exclude each other", (3, 6), &[], alone::<Excl>),
-    model("rename, 3.12: a blocking reader does not disturb an optimistic one", (3, 6), &["at once"], || {
+pub(super) const MODELS: &[Model] = models! { RenameLock:
+    "rename: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<Seq>(1);
+    "rename: two writers and an optimistic reader": PLAIN, (1, 2), RETRY => optimistic::<Seq>(2);
+    "rename: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<Seq>(1, 1);
+    "rename: a blocking reader and an optimistic one": PLAIN, (3, 6), RETRY => disturbed::<Seq>(true);
+    "rename: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<Seq, Loom>>();
+    "rename, 3.12: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<Excl>(1);
+    "rename, 3.12: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<Excl>(1, 1);
+    "rename, 3.12: two writers and a blocking reader": PLAIN, (1, 2), ANY => blocking::<Excl>(2, 1);
+    "rename, 3.12: blocking readers exclude each other": PLAIN, (3, 6), ANY => alone::<Excl>();
+    "rename, 3.12: a blocking reader does not disturb an optimistic one": PLAIN, (3, 6), &["at once"] =>
         disturbed::<Excl>(false);
-    }),
-    model("rename, 3.12: dropped", (3, 6), &["dropped"], dropped::<RenameLock<Excl, Loom>>),
-    model("seqrw: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<SeqRw>(1)),
-    model("seqrw: two writers and an optimistic reader", (1, 2), RETRY, || optimistic::<SeqRw>(2)),
-    model("seqrw: a writer and a blocking reader", (4, 8), &[], || blocking::<SeqRw>(1, 1)),
-    model("seqrw: a writer and two blocking readers", (2, 3), &["both read"], || blocking::<SeqRw>(1, 2)),
-    model("seqrw: two writers and a blocking reader", (1, 2), &[], || blocking::<SeqRw>(2, 1)),
-    model("seqrw: a blocking reader does not disturb an optimistic one", (3, 6), &["at once"], || {
+    "rename, 3.12: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<Excl, Loom>>();
+    "seqrw: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<SeqRw>(1);
+    "seqrw: two writers and an optimistic reader": PLAIN, (1, 2), RETRY => optimistic::<SeqRw>(2);
+    "seqrw: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<SeqRw>(1, 1);
+    "seqrw: a writer and two blocking readers": PLAIN, (2, 3), &["both read"] => blocking::<SeqRw>(1, 2);
+    "seqrw: two writers and a blocking reader": PLAIN, (1, 2), ANY => blocking::<SeqRw>(2, 1);
+    "seqrw: a blocking reader does not disturb an optimistic one": PLAIN, (3, 6), &["at once"] =>
         disturbed::<SeqRw>(false);
-    }),
-    model("seqrw: dropped", (3, 6), &["dropped"], dropped::<RenameLock<SeqRw, Loom>>),
-];
+    "seqrw: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<SeqRw, Loom>>();
+};
 
 type U32 = <Loom as Platform>::U32;
 
@@ -98,7 +94,7 @@ fn optimistic<V: Policy>(writers: u32) {
     let writers: Vec<_> = (0..writers).map(|_| spawn(move || tree.write())).collect();
     tree.read_optimistically();
     let writes = writers.len() as u32;
-    writers.into_iter().for_each(Handle::join);
+    join(writers);
     tree.settled(writes);
 }
 
@@ -107,7 +103,7 @@ fn blocking<V: Policy>(writers: u32, readers: u32) {
     let mut handles: Vec<_> = (1..writers).map(|_| spawn(move || tree.write())).collect();
     handles.extend((0..readers).map(|_| spawn(move || tree.read_blocking())));
     tree.write();
-    handles.into_iter().for_each(Handle::join);
+    join(handles);
     tree.settled(writers);
 }
 

@@ -13,32 +13,26 @@ impl<V: Policy> Settles for RwsemSpinlock<V, Loom> {
 type Ordered = RwsemSpinlock<Fifo, Loom>;
 type Stealer = RwsemSpinlock<Stealing, Loom>;
 
-models_of!(RwsemSpinlock);
-
-pub(super) const MODELS: &[Model] = &[
-    model("rwsem-spinlock, fifo: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Ordered>(1, 1)),
-    model("rwsem-spinlock, fifo: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Ordered>(2, 0)),
-    model("rwsem-spinlock, fifo: behind a writer", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(true, 1, 1, 0)),
-    model("rwsem-spinlock, fifo: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(false, 1, 1, 0)),
-    model("rwsem-spinlock, fifo: two readers go in", PLAIN, (0, 1), SLEEP, || behind::<Ordered>(true, 0, 2, 0)),
-    model("rwsem-spinlock, fifo: an unwoken sleeper", SPURIOUS, (0, 1), UNWOKEN, || behind::<Ordered>(true, 1, 1, 0)),
-    model("rwsem-spinlock, fifo: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Ordered::downgrade)),
-    model("rwsem-spinlock, fifo: try to read", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(true, false)),
-    model("rwsem-spinlock, fifo: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(false, true)),
-    model("rwsem-spinlock, stealing: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Stealer>(1, 1)),
-    model("rwsem-spinlock, stealing: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Stealer>(2, 0)),
-    model("rwsem-spinlock, stealing: a thief", PLAIN, (1, 2), STOLEN, thief),
-    model("rwsem-spinlock, stealing: two writers behind one", PLAIN, (0, 1), SLEEP, || {
-        behind::<Stealer>(true, 2, 0, 0);
-    }),
-    model("rwsem-spinlock, stealing: behind a writer", PLAIN, (0, 1), SLEEP, || behind::<Stealer>(true, 1, 1, 1)),
-    model("rwsem-spinlock, stealing: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Stealer>(false, 1, 1, 0)),
-    model("rwsem-spinlock, stealing: an unwoken sleeper", SPURIOUS, (0, 1), UNWOKEN, || {
-        behind::<Stealer>(true, 1, 1, 0);
-    }),
-    model("rwsem-spinlock, stealing: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Stealer::downgrade)),
-    model("rwsem-spinlock, stealing: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Stealer>(true, true)),
-];
+pub(super) const MODELS: &[Model] = models! { RwsemSpinlock:
+    "rwsem-spinlock, fifo: a writer and a reader": PLAIN, (2, 4), SLEEP => mixed::<Ordered>(1, 1);
+    "rwsem-spinlock, fifo: two writers": PLAIN, (2, 4), SLEEP => mixed::<Ordered>(2, 0);
+    "rwsem-spinlock, fifo: behind a writer": PLAIN, (1, 2), SLEEP => behind::<Ordered>(true, 1, 1, 0);
+    "rwsem-spinlock, fifo: behind a reader": PLAIN, (1, 2), SLEEP => behind::<Ordered>(false, 1, 1, 0);
+    "rwsem-spinlock, fifo: two readers go in": PLAIN, (0, 1), SLEEP => behind::<Ordered>(true, 0, 2, 0);
+    "rwsem-spinlock, fifo: an unwoken sleeper": SPURIOUS, (0, 1), UNWOKEN => behind::<Ordered>(true, 1, 1, 0);
+    "rwsem-spinlock, fifo: downgrade": PLAIN, (0, 1), SLEEP => downgraded(Ordered::downgrade);
+    "rwsem-spinlock, fifo: try to read": PLAIN, (3, 4), EITHER => attempt_shared::<Ordered>(true, false);
+    "rwsem-spinlock, fifo: try to write": PLAIN, (3, 4), EITHER => attempt_shared::<Ordered>(false, true);
+    "rwsem-spinlock, stealing: a writer and a reader": PLAIN, (2, 4), SLEEP => mixed::<Stealer>(1, 1);
+    "rwsem-spinlock, stealing: two writers": PLAIN, (2, 4), SLEEP => mixed::<Stealer>(2, 0);
+    "rwsem-spinlock, stealing: a thief": PLAIN, (1, 2), STOLEN => thief();
+    "rwsem-spinlock, stealing: two writers behind one": PLAIN, (0, 1), SLEEP => behind::<Stealer>(true, 2, 0, 0);
+    "rwsem-spinlock, stealing: behind a writer": PLAIN, (0, 1), SLEEP => behind::<Stealer>(true, 1, 1, 1);
+    "rwsem-spinlock, stealing: behind a reader": PLAIN, (1, 2), SLEEP => behind::<Stealer>(false, 1, 1, 0);
+    "rwsem-spinlock, stealing: an unwoken sleeper": SPURIOUS, (0, 1), UNWOKEN => behind::<Stealer>(true, 1, 1, 0);
+    "rwsem-spinlock, stealing: downgrade": PLAIN, (0, 1), SLEEP => downgraded(Stealer::downgrade);
+    "rwsem-spinlock, stealing: try to write": PLAIN, (3, 4), EITHER => attempt_shared::<Stealer>(true, true);
+};
 
 const STOLEN: Shows = &["the sleeper came last", "the sleeper came second"];
 

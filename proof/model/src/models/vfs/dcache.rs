@@ -7,30 +7,26 @@ use std::sync::OnceLock;
 use turnwise_vfs::locks::{LockSet, Today};
 use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Stat, Vfs};
 
-models_of!(Dcache, Setup { races: Races::Pointers, ..PLAIN });
-
+const RACES: Setup = Setup { races: Races::Pointers, ..PLAIN };
+const LONG_RACES: Setup = Setup { races: Races::Long, ..PLAIN };
 const MOVED: Shows = &["before", "after"];
 
-pub(super) const MODELS: &[Model] = &[
-    model("dcache: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Lean>)),
-    model("dcache, patched: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Patched>)),
-    model("dcache: a look-up and reclaim", (1, 2), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
-    model("dcache: a look without a reference and reclaim", (1, 2), &["found", "reclaimed"], || {
-        roomy(look_and_reclaim)
-    }),
-    model("dcache: a look without a reference and a removal", (1, 2), &["found", "gone"], || roomy(look_and_remove)),
-    model("dcache: a look-up and a rename in its chain", (1, 2), &["found"], || roomy(look_up_and_rename::<Lean>)),
-    model("dcache: a look-up goes astray with a rename", (1, 2), &["found"], || roomy(go_astray::<Lean>)),
-    model("dcache: two make one name", (1, 2), &["made", "exists"], || roomy(two_make::<Lean>)),
-    model("dcache: a look-up and a removal", (1, 2), &["found", "gone"], || roomy(look_up_and_remove::<Lean>)),
-    model("dcache: a look-up and one that makes and removes", (1, 2), COMES, || roomy(look_up_and_make::<Lean>)),
-    Model {
-        setup: Setup { races: Races::Long, ..Setup::PLAIN },
-        ..model("dcache: a name that was known not to be is made", (1, 2), COMES, || roomy(turns_positive::<Lean>))
-    },
-    model("dcache: a parent and a rename", (0, 1), &["before"], || roomy(parent_and_rename::<Lean>)),
-    model("dcache: a look-up and a mount", (1, 2), &["covered", "detached"], || roomy(look_up_and_mount::<Lean>)),
-];
+pub(super) const MODELS: &[Model] = models! { Dcache:
+    "dcache: a path and a rename": RACES, (1, 2), MOVED => roomy(path_and_rename::<Lean>);
+    "dcache, patched: a path and a rename": RACES, (1, 2), MOVED => roomy(path_and_rename::<Patched>);
+    "dcache: a look-up and reclaim": RACES, (1, 2), &["found", "reclaimed"] => roomy(look_up_and_reclaim::<Lean>);
+    "dcache: a look without a reference and reclaim": RACES, (1, 2), &["found", "reclaimed"] => roomy(look_and_reclaim);
+    "dcache: a look without a reference and a removal": RACES, (1, 2), &["found", "gone"] => roomy(look_and_remove);
+    "dcache: a look-up and a rename in its chain": RACES, (1, 2), &["found"] => roomy(look_up_and_rename::<Lean>);
+    "dcache: a look-up goes astray with a rename": RACES, (1, 2), &["found"] => roomy(go_astray::<Lean>);
+    "dcache: two make one name": RACES, (1, 2), &["made", "exists"] => roomy(two_make::<Lean>);
+    "dcache: a look-up and a removal": RACES, (1, 2), &["found", "gone"] => roomy(look_up_and_remove::<Lean>);
+    "dcache: a look-up and one that makes and removes": RACES, (1, 2), COMES => roomy(look_up_and_make::<Lean>);
+    "dcache: a name that was known not to be is made": LONG_RACES, (1, 2), COMES =>
+        roomy(turns_positive::<Lean>);
+    "dcache: a parent and a rename": RACES, (0, 1), &["before"] => roomy(parent_and_rename::<Lean>);
+    "dcache: a look-up and a mount": RACES, (1, 2), &["covered", "detached"] => roomy(look_up_and_mount::<Lean>);
+};
 
 const COMES: Shows = &["found", "not yet"];
 
@@ -99,18 +95,35 @@ impl<L: LockSet<Loom>> Tree<L> {
         String::from_utf8(path).expect("names are text")
     }
 
+    fn remove(&'static self, path: &str) {
+        self.with(|cx| self.fs.rmdir(cx, path.as_bytes())).expect("it is empty");
+    }
+
+    fn reclaim(&'static self) {
+        if self.fs.shrink(1) > 0 {
+            saw("reclaimed");
+        }
+    }
+
+    /// Looks up what is there all the time.
+    fn find(&'static self, path: &str) {
+        drop(self.look_up(path).expect("it is there all the time"));
+        saw("found");
+    }
+
     /// Looks up what another thread is about to make.
     fn may_find(&'static self, uid: u32, path: &str) {
-        match self.with(|cx| self.fs.lookup(&Context { uid, ..*cx }, path.as_bytes(), Follow::Yes)) {
-            Ok(at) => {
-                assert!(at.inode_number() > 0 && at.stat().links == 2, "half an inode");
-                saw("found");
-            }
-            Err(errno) => {
-                assert_eq!(errno, Errno::NOENT);
-                saw("not yet");
-            }
+        let at = self.with(|cx| self.fs.lookup(&Context { uid, ..*cx }, path.as_bytes(), Follow::Yes));
+        if let Some(at) = found_or(at, "not yet") {
+            assert!(at.inode_number() > 0 && at.stat().links == 2, "half an inode");
         }
+    }
+
+    /// The calling thread does `here`, another one `there`.
+    fn beside(&'static self, there: impl FnOnce(&'static Self) + Send + 'static, here: impl FnOnce(&'static Self)) {
+        let other = spawn(move || there(self));
+        here(self);
+        other.join();
     }
 
     /// All threads have left: only the roots stay when all is reclaimed, also that of an unmounted mount.
@@ -120,78 +133,72 @@ impl<L: LockSet<Loom>> Tree<L> {
     }
 }
 
+/// Returns what was found. If it was not there, notes `missing`.
+fn found_or<T>(looked: Result<T, Errno>, missing: &'static str) -> Option<T> {
+    match &looked {
+        Ok(_) => saw("found"),
+        Err(errno) => {
+            assert_eq!(*errno, Errno::NOENT);
+            saw(missing);
+        }
+    }
+    looked.ok()
+}
+
 /// One directory is moved into another under another name, one level below is read.
 fn path_and_rename<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a", "/b", "/a/x"]);
     let at = tree.look_up("/a/x").expect("it is there");
-    let mover = spawn(|| tree.rename("/a/x", "/b/y"));
-    match &tree.path(&at)[..] {
-        "/a/x" => saw("before"),
-        "/b/y" => saw("after"),
-        torn => panic!("a path that never was: {torn}"),
-    }
-    drop(at);
-    mover.join();
+    tree.beside(
+        |tree| tree.rename("/a/x", "/b/y"),
+        |tree| {
+            match &tree.path(&at)[..] {
+                "/a/x" => saw("before"),
+                "/b/y" => saw("after"),
+                torn => panic!("a path that never was: {torn}"),
+            }
+            drop(at);
+        },
+    );
     tree.settled(1);
 }
 
 fn look_up_and_reclaim<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a"]);
-    let other = spawn(|| {
-        if tree.fs.shrink(1) > 0 {
-            saw("reclaimed");
-        }
-    });
-    drop(tree.look_up("/a").expect("it is there all the time"));
-    saw("found");
-    other.join();
+    tree.beside(Tree::reclaim, |tree| tree.find("/a"));
     tree.settled(1);
 }
 
 fn look_and_reclaim() {
     let tree = Tree::<Lean>::keep(&["/a"]);
     let number = tree.look("/a").expect("it is there").number;
-    let other = spawn(|| {
-        if tree.fs.shrink(1) > 0 {
-            saw("reclaimed");
-        }
+    tree.beside(Tree::reclaim, |tree| {
+        assert_eq!(tree.look("/a").expect("it is there all the time").number, number);
+        saw("found");
     });
-    assert_eq!(tree.look("/a").expect("it is there all the time").number, number);
-    saw("found");
-    other.join();
     tree.settled(1);
 }
 
 fn look_and_remove() {
     let tree = Tree::<Lean>::keep(&["/a"]);
     let number = tree.look("/a").expect("it is there").number;
-    let other = spawn(|| {
-        tree.with(|cx| tree.fs.rmdir(cx, b"/a")).expect("it is empty");
+    let replace = |tree: &'static Tree<Lean>| {
+        tree.remove("/a");
         tree.make("/b").expect("a new directory");
-    });
-    match tree.look("/a") {
-        Ok(stat) => {
-            saw("found");
+    };
+    tree.beside(replace, |tree| {
+        if let Some(stat) = found_or(tree.look("/a"), "gone") {
             assert_eq!(stat.number, number, "another directory's: numbers are not given out twice");
         }
-        Err(errno) => {
-            assert_eq!(errno, Errno::NOENT);
-            saw("gone");
-        }
-    }
-    other.join();
+    });
     assert_eq!(tree.look("/a").err(), Some(Errno::NOENT));
     tree.settled(1);
 }
 
 fn look_up_and_rename<L: LockSet<Loom>>() {
-    let name = &names(true, 1)[0];
-    let tree = Tree::<L>::keep(&["/a", name]);
-    let from = name.clone();
-    let other = spawn(move || tree.rename(&from, "/new"));
-    drop(tree.look_up("/a").expect("it is there all the time"));
-    saw("found");
-    other.join();
+    let name = names(true, 1).remove(0);
+    let tree = Tree::<L>::keep(&["/a", &name]);
+    tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a"));
     tree.settled(1);
 }
 
@@ -199,13 +206,11 @@ fn look_up_and_rename<L: LockSet<Loom>>() {
 fn go_astray<L: LockSet<Loom>>() {
     let (before, elsewhere) = (names(true, 1), names(false, 2));
     let tree = Tree::<L>::keep(&["/a", &before[0]]);
-    let other = spawn(move || {
+    let move_away = move |tree: &'static Tree<L>| {
         tree.make(&elsewhere[0]).expect("a new directory");
         tree.rename(&before[0], &elsewhere[1]);
-    });
-    drop(tree.look_up("/a").expect("it is there all the time"));
-    saw("found");
-    other.join();
+    };
+    tree.beside(move_away, |tree| tree.find("/a"));
     tree.settled(1);
 }
 
@@ -213,78 +218,58 @@ fn go_astray<L: LockSet<Loom>>() {
 fn look_up_and_make<L: LockSet<Loom>>() {
     let name = names(true, 1).remove(0);
     let tree = Tree::<L>::keep(&[]);
-    let other = spawn(move || {
+    let make = move |tree: &'static Tree<L>| {
         tree.make("/a").expect("a new directory");
         tree.make(&name).expect("a new directory");
-        tree.with(|cx| tree.fs.rmdir(cx, name.as_bytes())).expect("it is empty");
-    });
-    tree.may_find(0, "/a");
-    other.join();
+        tree.remove(&name);
+    };
+    tree.beside(make, |tree| tree.may_find(0, "/a"));
     tree.settled(1);
 }
 
 fn turns_positive<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&[]);
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
-    let other = spawn(|| tree.make("/a").expect("a new directory"));
-    tree.may_find(1, "/a/."); // a user who is not root asks the inode for search permission
-    other.join();
+    // A user who is not root asks the inode for search permission.
+    tree.beside(|tree| tree.make("/a").expect("a new directory"), |tree| tree.may_find(1, "/a/."));
     tree.settled(1);
 }
 
 fn look_up_and_mount<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a"]);
     let covered = tree.look_up("/a").expect("it is there").inode_number();
-    let other = spawn(|| {
+    let mount = |tree: &'static Tree<L>| {
         tree.with(|cx| tree.fs.mount(cx, b"/a").map(drop)).expect("a mount");
         tree.with(|cx| tree.fs.umount(cx, b"/a")).expect("it was mounted");
-    });
+    };
     // A thread that is in the tree when it is removed stays in it: there is no way up, and it is empty.
-    match tree.look_up("/a/..//a") {
+    tree.beside(mount, |tree| match tree.look_up("/a/..//a") {
         Ok(at) => saw(if at.inode_number() == covered { "covered" } else { "mounted" }),
         Err(errno) => {
             assert_eq!(errno, Errno::NOENT);
             saw("detached");
         }
-    }
-    other.join();
+    });
     tree.settled(2);
 }
 
 fn two_make<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&[]);
-    let body = || match tree.make("/a") {
-        Ok(()) => {
-            saw("made");
-            1
-        }
+    let make = |tree: &'static Tree<L>| match tree.make("/a") {
+        Ok(()) => saw("made"),
         Err(errno) => {
             assert_eq!(errno, Errno::EXIST);
             saw("exists");
-            0
         }
     };
-    let other = spawn(move || assert!(body() < 2));
-    body();
-    other.join();
+    tree.beside(make, make);
     assert!(tree.look_up("/a").is_ok());
     tree.settled(1);
 }
 
 fn look_up_and_remove<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a"]);
-    let other = spawn(|| tree.with(|cx| tree.fs.rmdir(cx, b"/a")).expect("it is empty"));
-    match tree.look_up("/a") {
-        Ok(at) => {
-            saw("found");
-            at.stat();
-        }
-        Err(errno) => {
-            assert_eq!(errno, Errno::NOENT);
-            saw("gone");
-        }
-    }
-    other.join();
+    tree.beside(|tree| tree.remove("/a"), |tree| _ = found_or(tree.look_up("/a"), "gone").map(|at| at.stat()));
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
     tree.settled(1);
 }
@@ -292,17 +277,15 @@ fn look_up_and_remove<L: LockSet<Loom>>() {
 fn parent_and_rename<L: LockSet<Loom>>() {
     let tree = Tree::<L>::keep(&["/a", "/b", "/a/x"]);
     let at = tree.look_up("/a/x").expect("it is there");
-    let other = spawn(|| {
+    let move_away = |tree: &'static Tree<L>| {
         tree.rename("/a/x", "/b/x");
-        tree.with(|cx| tree.fs.rmdir(cx, b"/a")).expect("it is empty");
+        tree.remove("/a");
+    };
+    tree.beside(move_away, |tree| {
+        let parent = tree.fs.dget_parent(&at);
+        let is_other = parent.inode_number() == tree.look_up("/b").expect("it is there").inode_number();
+        saw(if is_other { "after" } else { "before" });
+        drop((at, parent));
     });
-    let parent = tree.fs.dget_parent(&at);
-    saw(if parent.inode_number() == tree.look_up("/b").expect("it is there").inode_number() {
-        "after"
-    } else {
-        "before"
-    });
-    drop((at, parent));
-    other.join();
     tree.settled(1);
 }

@@ -6,20 +6,18 @@ use std::cell::Cell;
 use turnwise::platform::Pause;
 use turnwise_vfs::journal::{Change, Config, Credits, Journal};
 
-models_of!(Journal, Setup::PLAIN);
-
 const SLEPT: Shows = &["slept", "committed"];
 
-pub(super) const MODELS: &[Model] = &[
-    model("journal: each handle ends a transaction", (4, 6), SLEPT, || changes(EACH, 2, 1)),
-    model("journal: each of three handles ends a transaction", (1, 2), SLEPT, || changes(EACH, 3, 1)),
-    model("journal: every second handle ends a transaction", (2, 3), SLEPT, || changes(PAIRS, 2, 2)),
-    model("journal: one handle fills a transaction", (4, 6), SLEPT, || changes(FULL, 2, 1)),
-    model("journal: one handle fills a transaction, three come", (1, 2), SLEPT, || changes(FULL, 3, 1)),
-    model("journal: who commits serves", (2, 3), SLEPT, || served(EACH, 2, 1)),
-    model("journal: who commits serves when one is full", (1, 2), SLEPT, || served(FULL, 2, 1)),
-    model("journal: who commits serves from some time on", (2, 3), SLEPT, || served(FULL, 1, 3)),
-];
+pub(super) const MODELS: &[Model] = models! { Journal:
+    "journal: each handle ends a transaction": PLAIN, (4, 6), SLEPT => changes(EACH, 2, 1);
+    "journal: each of three handles ends a transaction": PLAIN, (1, 2), SLEPT => changes(EACH, 3, 1);
+    "journal: every second handle ends a transaction": PLAIN, (2, 3), SLEPT => changes(PAIRS, 2, 2);
+    "journal: one handle fills a transaction": PLAIN, (4, 6), SLEPT => changes(FULL, 2, 1);
+    "journal: one handle fills a transaction, three come": PLAIN, (1, 2), SLEPT => changes(FULL, 3, 1);
+    "journal: who commits serves": PLAIN, (2, 3), SLEPT => served(EACH, 2, 1);
+    "journal: who commits serves when one is full": PLAIN, (1, 2), SLEPT => served(FULL, 2, 1);
+    "journal: who commits serves from some time on": PLAIN, (2, 3), SLEPT => served(FULL, 1, 3);
+};
 
 const EACH: Config = Config {
     handles_per_commit: 1,
@@ -97,7 +95,7 @@ fn changes(config: Config, threads: usize, rounds: u32) {
     let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
     let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
     body(0)();
-    others.into_iter().for_each(Handle::join);
+    join(others);
     book.settled(threads as u32 * rounds);
 }
 
@@ -108,7 +106,7 @@ fn served(config: Config, threads: usize, rounds: u32) {
     let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
     let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
     body(0)();
-    others.into_iter().for_each(Handle::join);
+    join(others);
     while !book.journal.is_served() {
         Loom::pause(Pause::Relax);
     }
