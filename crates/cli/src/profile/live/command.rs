@@ -12,7 +12,7 @@ use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
-use turnwise_live::{Channel, Error, Lost, Snapshot, Unloads, no_room, why_no_view};
+use turnwise_live::{Channel, Error, Snapshot, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
 /// The interval of checks for the program's live view.
@@ -80,19 +80,7 @@ fn view(pid: u32, is_over: impl Fn() -> bool) -> Result<Channel, Option<String>>
 impl Look {
     /// Returns the look at a process before its first wait.
     fn nothing(pid: u32, at_ns: u64) -> Look {
-        let snapshot = Snapshot {
-            pid,
-            start: 0,
-            name: String::new(),
-            alive: true,
-            taken_ns: at_ns,
-            locks: Vec::new(),
-            threads: Vec::new(),
-            lost: Lost::default(),
-            is_exact: true,
-            rules: Vec::new(),
-            unloads: Unloads::default(),
-        };
+        let snapshot = Snapshot { pid, alive: true, taken_ns: at_ns, is_exact: true, ..Snapshot::default() };
         Look { snapshot, sums: Vec::new() }
     }
 }

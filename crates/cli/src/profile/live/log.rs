@@ -42,6 +42,7 @@ pub(super) struct Life {
 }
 
 /// All records so far.
+#[derive(Default)]
 pub(super) struct Log {
     began_ns: u64,
     pid: u32,
@@ -69,23 +70,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(began_ns: u64, pid: u32) -> Log {
-        Log {
-            began_ns,
-            pid,
-            pending: Vec::new(),
-            tried: HashSet::new(),
-            stacks: IndexSet::new(),
-            sites: BTreeMap::new(),
-            holds: BTreeMap::new(),
-            blocked: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            courses: HashMap::new(),
-            kept: Vec::new(),
-            records: 0,
-            with_holder: 0,
-            holders_unknown: 0,
-            released: HashMap::new(),
-        }
+        Log { began_ns, pid, ..Log::default() }
     }
 
     /// Adds the records since the last call.
