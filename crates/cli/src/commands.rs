@@ -19,7 +19,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = entry.file_name().unwrap().to_str().unwrap_or_default().to_owned();
         if entry.is_dir() && name != "target" && !name.starts_with('.') {
             files(&entry, found);
-        } else if name.ends_with(".md") || name.ends_with(".rs") || name.ends_with(".js") {
+        } else if [".md", ".rs", ".js", ".jinja"].iter().any(|ending| name.ends_with(ending)) {
             found.push(entry);
         }
     }

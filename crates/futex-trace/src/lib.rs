@@ -21,7 +21,6 @@ mod process;
 mod profile;
 mod records;
 mod stacks;
-mod sums;
 mod trace;
 mod tracefs;
 mod tracer;
@@ -29,7 +28,6 @@ mod unwind;
 
 pub use living::has_ended;
 pub use stacks::Living;
-pub use sums::Course;
 pub use trace::Trace;
 pub use tracer::Tracer;
 pub use unwind::Dump;

@@ -1,8 +1,8 @@
 //! Pairs beginnings and ends of futex calls to waits, and waits with the calls that ended them.
 
 use crate::call::{Call, Word};
-use crate::sums::{Course, Sum};
 use std::collections::{HashMap, VecDeque};
+use turnwise_profile::sums::{Course, Sum};
 
 /// The number of a call stack of the process.
 pub(crate) type StackId = u32;
@@ -59,8 +59,8 @@ pub(crate) struct Pairing {
     pub(crate) sites: HashMap<(u64, StackId), Sum>,
     pub(crate) threads: HashMap<u32, Sum>,
     pub(crate) courses: HashMap<u64, Course>,
-    /// Number and time of waits, by address, the waiter's stack and the waker's.
-    pub(crate) wakers: HashMap<(u64, StackId, StackId), (u64, u64)>,
+    /// The waits by address, the waiter's stack and the waker's.
+    pub(crate) wakers: HashMap<(u64, StackId, StackId), Sum>,
     pub(crate) kept: Vec<Wait>,
     /// Waits for threads to end: in no other figure, since no lock is held there.
     pub(crate) joins: Sum,
@@ -179,18 +179,19 @@ impl Pairing {
         let (stack, began_ns) = (open.stack, open.at_ns);
         let ended_ns = ended_ns.max(began_ns);
         let waker = if outcome == Outcome::Woken { self.waker(tid, address, began_ns, ended_ns) } else { None };
-        let (waited, timed_out) = (ended_ns - began_ns, outcome == Outcome::TimedOut);
+        let waited = ended_ns - began_ns;
         self.from_before += u64::from(!open.is_recorded);
         // The kernel wakes a thread that waits for a thread's end; one woken by a thread waited for something else.
         if open.joins.is_some() && waker.is_none() {
-            return self.joins.add(waited, timed_out);
+            return self.joins.add(waited, 1.0);
         }
-        self.sites.entry((address, stack)).or_default().add(waited, timed_out);
-        self.threads.entry(tid).or_default().add(waited, timed_out);
+        for sum in [self.sites.entry((address, stack)).or_default(), self.threads.entry(tid).or_default()] {
+            sum.add(waited, 1.0);
+            sum.failed += u64::from(outcome == Outcome::TimedOut);
+        }
         self.courses.entry(address).or_default().add(ended_ns, 1, waited);
         if let Some((_, from)) = waker {
-            let pair = self.wakers.entry((address, stack, from)).or_default();
-            *pair = (pair.0 + 1, pair.1.saturating_add(waited));
+            self.wakers.entry((address, stack, from)).or_default().add(waited, 1.0);
         }
         if self.kept.len() < MOST_KEPT {
             self.kept.push(Wait { tid, address, stack, began_ns, ended_ns, outcome, waker });
@@ -254,8 +255,8 @@ mod tests {
             Wait { tid: 1, address: A, stack: 7, began_ns: 100, ended_ns: 160, outcome: woken, waker: Some((2, 8)) };
         assert_eq!(pairing.kept, [expected]);
         assert_eq!(pairing.sites[&(A, 7)].distribution().sum_ns, 60);
-        assert_eq!(pairing.wakers[&(A, 7, 8)], (1, 60));
-        assert_eq!((pairing.threads[&1].waits, pairing.threads.len()), (1, 1));
+        assert_eq!(pairing.wakers[&(A, 7, 8)].totals(), (1, 60));
+        assert_eq!((pairing.threads[&1].totals().0, pairing.threads.len()), (1, 1));
     }
 
     #[test]
@@ -308,7 +309,7 @@ mod tests {
         }
         let outcomes: Vec<_> = pairing.kept.iter().map(|wait| wait.outcome).collect();
         assert_eq!(outcomes, [Outcome::TimedOut, Outcome::Interrupted, Outcome::Interrupted, Outcome::Woken]);
-        assert_eq!((pairing.not_slept, pairing.sites[&(A, 7)].timed_out, pairing.threads[&1].sum_ns), (1, 1, 40));
+        assert_eq!((pairing.not_slept, pairing.sites[&(A, 7)].failed, pairing.threads[&1].totals().1), (1, 1, 40));
     }
 
     #[test]
@@ -319,7 +320,7 @@ mod tests {
         pairing.enter(1, 900, WAIT, 7, None);
         pairing.exit(1, 910, 0);
         assert_eq!((pairing.without_beginning, pairing.without_end), (1, 1));
-        assert_eq!(pairing.sites[&(A, 7)].sum_ns, 10, "the first wait's length is not known");
+        assert_eq!(pairing.sites[&(A, 7)].totals().1, 10, "the first wait's length is not known");
     }
 
     #[test]
@@ -360,7 +361,7 @@ mod tests {
         pairing.exit(1, 150, 0);
         pairing.enter(1, 200, WAIT, 7, Some(3));
         pairing.end(300);
-        assert_eq!((pairing.joins.waits, pairing.joins.sum_ns), (2, 150));
+        assert_eq!(pairing.joins.totals(), (2, 150));
         assert!(pairing.kept.is_empty() && pairing.sites.is_empty() && pairing.threads.is_empty());
         assert_eq!(pairing.unfinished.iter().map(|wait| wait.joins).collect::<Vec<_>>(), [Some(3)]);
         // A thread called to wake it: then the value was a thread's number by chance.
@@ -369,6 +370,6 @@ mod tests {
         pairing.enter(2, 110, wake(1), 8, None);
         pairing.exit(2, 111, 1);
         pairing.exit(1, 150, 0);
-        assert_eq!((pairing.joins.waits, pairing.kept.len()), (0, 1));
+        assert_eq!((pairing.joins.totals().0, pairing.kept.len()), (0, 1));
     }
 }

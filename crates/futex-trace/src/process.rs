@@ -202,7 +202,7 @@ impl Process {
 
     /// Returns the time waited by all threads together.
     pub(crate) fn waited_ns(&self) -> u64 {
-        self.pairing.threads.values().map(|sum| sum.sum_ns).sum()
+        self.pairing.threads.values().map(|sum| sum.totals().1).sum()
     }
 }
 

@@ -21,7 +21,7 @@ fn main() -> Result<()> {
         None => fixture::server(),
     };
     for format in FORMATS {
-        let path = directory.join(format!("profile.{}", format.extension));
+        let path = directory.join(format!("profile.{}", format.flag));
         let mut file = BufWriter::new(File::create(&path)?);
         format.write(&profile, &mut file)?;
         file.flush()?;

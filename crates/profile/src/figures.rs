@@ -1,19 +1,22 @@
 //! Figures in sentences.
 
-pub(crate) use turnwise_present::figures::count;
+pub use turnwise_present::figures::count;
 
 /// Formats a duration: `1.23 ms`.
-pub(crate) fn time(ns: u64) -> String {
+#[must_use]
+pub fn time(ns: u64) -> String {
     turnwise_present::figures::time(ns as f64)
 }
 
 /// Formats a number with its noun: `1 wait`, `1,234 waits`.
-pub(crate) fn plural(number: u64, one: &str, more: &str) -> String {
+#[must_use]
+pub fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
 /// Formats a part of a whole: `12%`, `0.3%`.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
+#[must_use]
+pub fn percent(part: u64, whole: u64) -> String {
     let share = share(part, whole);
     if share > 0.0 && share < 0.001 {
         return "under 0.1%".to_owned();
@@ -22,8 +25,17 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Returns a part of a whole as a number; 0 if the whole is 0.
-pub(crate) fn share(part: u64, whole: u64) -> f64 {
+#[must_use]
+pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Joins the first few items, with a sign that there are more.
+#[must_use]
+pub fn listed(items: impl IntoIterator<Item = String>, most: usize, between: &str) -> String {
+    let items: Vec<String> = items.into_iter().collect();
+    let more = if items.len() > most { format!("{between}…") } else { String::new() };
+    items[..items.len().min(most)].join(between) + &more
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Items refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
 /// The version of the schema, which grows when an older reader would misunderstand a newer profile.
@@ -542,10 +543,38 @@ impl Distribution {
         self.max_ns
     }
 
+    /// Adds the values of another distribution.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        let mut buckets: BTreeMap<u64, u64> = self.buckets.iter().copied().collect();
+        for (bound, count) in &other.buckets {
+            *buckets.entry(*bound).or_default() += count;
+        }
+        self.buckets = buckets.into_iter().collect();
+    }
+
     /// Returns the mean; 0 if there are no values.
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+impl Usage {
+    /// Adds another usage of which only waits, holds and events are known.
+    pub fn add_waits(&mut self, other: &Usage) {
+        self.contended = self.contended.saturating_add(other.contended);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.wait.merge(&other.wait);
+        self.hold.merge(&other.hold);
+        let (own, more) = (&mut self.events, &other.events);
+        let sums = [&mut own.sleeps, &mut own.steals, &mut own.handoffs];
+        for (sum, more) in sums.into_iter().zip([more.sleeps, more.steals, more.handoffs]) {
+            *sum = sum.map_or(more, |sum| Some(sum.saturating_add(more.unwrap_or(0))));
+        }
+        own.watched = own.watched.saturating_add(more.watched);
     }
 }
 

@@ -50,36 +50,32 @@ impl Figures {
         let waited = self.waited_ns().saturating_sub(earlier.waited_ns());
         let finished = self.finished_ns.saturating_sub(earlier.finished_ns);
         Figures {
-            waits: self.waits.saturating_sub(earlier.waits),
             // A wait that ended now was partly counted before it ended.
             finished_ns: finished.min(waited),
             unfinished_ns: waited.saturating_sub(finished),
-            histogram: std::array::from_fn(|bucket| self.histogram[bucket].saturating_sub(earlier.histogram[bucket])),
             longest_ns: self.longest_ns,
-            sleeps: self.sleeps.saturating_sub(earlier.sleeps),
-            steals: self.steals.saturating_sub(earlier.steals),
-            handoffs: self.handoffs.saturating_sub(earlier.handoffs),
-            gave_up: self.gave_up.saturating_sub(earlier.gave_up),
+            ..self.with(earlier, u64::saturating_sub)
         }
     }
 
     /// Adds another lock's figures.
     pub(crate) fn add(&mut self, other: &Figures) {
-        for (own, other) in [
-            (&mut self.waits, other.waits),
-            (&mut self.finished_ns, other.finished_ns),
-            (&mut self.unfinished_ns, other.unfinished_ns),
-            (&mut self.sleeps, other.sleeps),
-            (&mut self.steals, other.steals),
-            (&mut self.handoffs, other.handoffs),
-            (&mut self.gave_up, other.gave_up),
-        ] {
-            *own = own.saturating_add(other);
+        *self = Figures { longest_ns: self.longest_ns.max(other.longest_ns), ..self.with(other, u64::saturating_add) };
+    }
+
+    /// Combines each count with another lock's, or with that of another time.
+    fn with(&self, other: &Figures, combine: fn(u64, u64) -> u64) -> Figures {
+        Figures {
+            waits: combine(self.waits, other.waits),
+            finished_ns: combine(self.finished_ns, other.finished_ns),
+            unfinished_ns: combine(self.unfinished_ns, other.unfinished_ns),
+            histogram: std::array::from_fn(|bucket| combine(self.histogram[bucket], other.histogram[bucket])),
+            longest_ns: self.longest_ns,
+            sleeps: combine(self.sleeps, other.sleeps),
+            steals: combine(self.steals, other.steals),
+            handoffs: combine(self.handoffs, other.handoffs),
+            gave_up: combine(self.gave_up, other.gave_up),
         }
-        for (own, other) in self.histogram.iter_mut().zip(other.histogram) {
-            *own = own.saturating_add(other);
-        }
-        self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 
     /// Returns a time that a share of the ended waits did not exceed, to the buckets' precision; `None`: none ended.

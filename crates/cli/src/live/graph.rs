@@ -2,6 +2,7 @@
 
 use super::model::{ProcessId, ThreadView, View};
 use std::collections::HashMap;
+use turnwise_profile::analysis::circles;
 
 /// The threads of one process.
 pub(crate) struct Graph<'a> {
@@ -31,31 +32,10 @@ impl<'a> Graph<'a> {
     /// Returns cycles of threads, each waiting for the next and the last for the first; each begins with its lowest
     /// thread number.
     pub(crate) fn circles(&self) -> Vec<Vec<&'a ThreadView>> {
-        // The walk that visited each thread first; each is visited once.
-        let mut walk_of = vec![usize::MAX; self.threads.len()];
-        let mut circles = Vec::new();
-        for start in 0..self.threads.len() {
-            let mut at = Some(start);
-            while let Some(place) = at.filter(|place| walk_of[*place] == usize::MAX) {
-                walk_of[place] = start;
-                at = self.blocker[place];
-            }
-            if let Some(place) = at.filter(|place| walk_of[*place] == start) {
-                circles.push(self.circle(place));
-            }
-        }
-        circles
-    }
-
-    fn circle(&self, start: usize) -> Vec<&'a ThreadView> {
-        let mut places = vec![start];
-        places.extend(
-            std::iter::successors(self.blocker[start], |place| self.blocker[*place])
-                .take_while(|place| *place != start),
-        );
-        let lowest = (0..places.len()).min_by_key(|place| self.threads[places[*place]].tid).unwrap_or(0);
-        places.rotate_left(lowest);
-        places.into_iter().map(|place| self.threads[place]).collect()
+        let threads: HashMap<u32, &ThreadView> = self.threads.iter().map(|thread| (thread.tid, *thread)).collect();
+        let owners = self.threads.iter().filter_map(|thread| Some((thread.tid, thread.waiting.as_ref()?.owner?)));
+        let circles = circles(&owners.collect());
+        circles.iter().map(|circle| circle.iter().map(|tid| threads[tid]).collect()).collect()
     }
 
     /// Returns threads that wait for no known thread while others wait for them, each with the number of its direct and

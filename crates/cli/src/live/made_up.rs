@@ -3,7 +3,7 @@
 use super::model::{LockId, Model, ProcessId, View};
 use super::names::Names;
 use std::sync::Arc;
-use turnwise_live::{Kind, Lock, Lost, Site, Snapshot, Thread, Unloads, Waiting};
+use turnwise_live::{Kind, Lock, Site, Snapshot, Thread, Waiting};
 
 pub(crate) const PROCESS: ProcessId = ProcessId { pid: 4_000_001, start: 5 };
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -53,21 +53,9 @@ pub(crate) fn running(tid: u32) -> Thread {
 
 pub(crate) fn snapshot(taken_ns: u64, locks: Vec<Lock>, threads: Vec<Thread>) -> Snapshot {
     let (pid, start) = (PROCESS.pid, PROCESS.start);
-    let (name, lost) = ("server".to_owned(), Lost::default());
     let locks = locks.into_iter().map(Arc::new).collect();
-    Snapshot {
-        pid,
-        start,
-        name,
-        alive: true,
-        taken_ns,
-        locks,
-        threads,
-        lost,
-        is_exact: true,
-        rules: Vec::new(),
-        unloads: Unloads::default(),
-    }
+    let name = "server".to_owned();
+    Snapshot { pid, start, name, alive: true, taken_ns, locks, threads, is_exact: true, ..Snapshot::default() }
 }
 
 /// Returns a look at threads that wait for one another, each for a different lock.

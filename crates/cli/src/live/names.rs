@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
-use turnwise_profile::analysis::{is_lock_class, shown};
+use turnwise_profile::analysis::{call_site, is_lock_class, shown};
 use turnwise_profile::model::Frame;
 use turnwise_profile::symbols::Symbols;
 
@@ -103,9 +103,7 @@ impl Names {
             return name.clone();
         }
         let symbols = &mut self.program(process, address).symbols;
-        let frames = symbols.of_return_address(address);
-        let own = frames.iter().position(|frame| !is_lock_class(symbols.frame(*frame))).unwrap_or(0);
-        let frames = symbols.distinguished(frames[own..].to_vec(), address);
+        let frames = call_site(symbols, address);
         let name =
             frames.first().map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
         self.sites.insert((process, address), name.clone());

@@ -84,7 +84,8 @@ fn named(module: &Module, pattern: &str, is_function: bool, distance: Option<u64
             None => symbol.range.clone(),
         };
         let ranges = found.entry(demangled(symbol.name).into_owned()).or_default();
-        if !ranges.contains(&range) {
+        // Where lines are known, they reach to the next function.
+        if !ranges.iter().any(|known| known.start <= range.start && range.end <= known.end) {
             ranges.push(range);
         }
     });

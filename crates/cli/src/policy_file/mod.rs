@@ -22,5 +22,5 @@ mod why;
 
 pub(crate) use check::{Args, run};
 pub(crate) use compile::{Compiled, compile};
-pub(crate) use parse::PolicyFile;
+pub(crate) use parse::{PolicyFile, number, symbol_of};
 pub(crate) use rule::Subject;

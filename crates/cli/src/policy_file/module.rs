@@ -17,6 +17,7 @@ pub(crate) struct Module {
     /// The file's name, by which rules refer to it.
     pub(crate) name: String,
     pub(crate) fingerprint: u64,
+    path: PathBuf,
     data: Vec<u8>,
     /// The separate debug file of the module.
     separate: Option<Vec<u8>>,
@@ -60,7 +61,7 @@ impl Module {
                 found.read_to_end(&mut data).ok().map(|_| data)
             })
         };
-        Ok(Module { name, fingerprint, data, separate, code: OnceCell::new() })
+        Ok(Module { name, fingerprint, path: path.to_owned(), data, separate, code: OnceCell::new() })
     }
 
     /// Returns its file, and the separate one, if any.
@@ -96,10 +97,7 @@ impl Module {
 
     /// Returns where its functions and lines are, read at the first request.
     pub(crate) fn code(&self) -> &Code {
-        self.code.get_or_init(|| {
-            let mut all = self.objects().map(|file| Code::read(&file));
-            all.find(|code| code.is_there).unwrap_or_default()
-        })
+        self.code.get_or_init(|| Code::read(&self.path))
     }
 }
 

@@ -221,14 +221,15 @@ fn subject(
 }
 
 /// Returns a symbol's name, and the part after a plus sign. (`operator+` has no such part.)
-fn symbol_of(written: &str) -> (&str, Option<&str>) {
+pub(crate) fn symbol_of(written: &str) -> (&str, Option<&str>) {
     match written.rsplit_once('+') {
         Some((name, distance)) if distance.starts_with(|first: char| first.is_ascii_digit()) => (name, Some(distance)),
         _ => (written, None),
     }
 }
 
-fn number(text: &str) -> Option<u64> {
+/// Reads a number of bytes, in decimal or after `0x`.
+pub(crate) fn number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),

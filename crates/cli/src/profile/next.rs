@@ -1,8 +1,9 @@
 //! The command to enter after a profile.
 
 use crate::target;
-use turnwise_profile::advice::{Advice, is_without_locks};
+use turnwise_profile::advice::Advice;
 use turnwise_profile::model::{Method, Profile};
+use turnwise_profile::output::took_none;
 
 /// Returns the next command, in shell syntax, and its purpose.
 pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
@@ -11,7 +12,7 @@ pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
     let waited = profile.locks.iter().any(|lock| lock.usage.wait.sum_ns > 0);
     let (next, why) = if !profile.deadlocks.is_empty() {
         (format!("run -- {command}"), "then, while it hangs, `turnwise why PID`: all stacks, without a restart")
-    } else if is_without_locks(profile) {
+    } else if took_none(profile) {
         (format!("profile --futex -- {command}"), "as root: the sleeps of locks that are not pthread's")
     } else if advice.findings.is_empty() && profile.recording.others.is_some_and(|others| others.took_much()) {
         (format!("profile -- {command}"), "once more, when the machine is quiet")

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use turnwise_present::input_file;
 use turnwise_profile::analysis::{analyse, analyse_with, unrecorded, waited};
+use turnwise_profile::figures::listed;
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::json;
 use turnwise_profile::symbols::Kept;
@@ -98,16 +99,15 @@ fn weight(recording: &Recording) -> (u64, u64) {
 
 fn remark(most: &str, others: &[(Recording, &PathBuf)], kept: bool) -> String {
     const SHOWN: usize = 3;
-    let named = others.iter().take(SHOWN).map(|(recording, file)| {
+    let named = others.iter().map(|(recording, file)| {
         let command = recording.header.command.split(|byte| *byte == 0).next().unwrap_or_default();
         let command = String::from_utf8_lossy(command);
         let place = if kept { format!(" ({})", file.display()) } else { String::new() };
         format!("{} {command}{place}", recording.header.pid)
     });
-    let more = if others.len() > SHOWN { ", …" } else { "" };
     let advice = if kept { "read them with --from" } else { "--recording FILE keeps them" };
-    let (number, named) = (others.len(), named.collect::<Vec<_>>().join(", "));
-    format!("this profile is of the process that {most}; {number} more took locks: {named}{more}; {advice}")
+    let (number, named) = (others.len(), listed(named, SHOWN, ", "));
+    format!("this profile is of the process that {most}; {number} more took locks: {named}; {advice}")
 }
 
 #[cfg(test)]

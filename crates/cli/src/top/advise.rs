@@ -7,10 +7,10 @@ use super::once::summary;
 use crate::live::{Names, Process, Row, View};
 use crate::next::{after_look, next};
 use crate::setting::shown;
-use std::fmt::Write;
 use turnwise::wait::Policy;
 use turnwise_live::{Kind, Setting, Values, unnumbered};
 use turnwise_present::figures::{percent, time};
+use turnwise_profile::template::{Words, context};
 
 /// The share of threads' time below which a lock is not worth a trial, as for a profile.
 const WORTHWHILE: f64 = 0.01;
@@ -23,15 +23,6 @@ const FAILED_NS: u64 = 16 * Policy::DEFAULT.still_ns;
 /// The time after which an overtaken waiter gets the lock next.
 const FAIR_NS: u64 = Policy::DEFAULT.handoff_after_ns;
 
-/// The rules of a profile that need data missing in a live view.
-const NOT_JUDGED: &[(&str, &str)] = &[
-    ("short-holds, long-holds, saturated", "how long locks are held is not known"),
-    ("off-cpu-owner, oversubscribed, late-wake-ups", "whether owners had their CPUs is not known"),
-    ("convoy, unrelated-sites, inversion", "who blocked whom, and what a thread holds besides, is not kept"),
-    ("writers-starve, readers-starve, few-readers, false-sharing", "acquisitions without a wait are not counted"),
-    ("conditions, polling", "condition variables and tries are not seen"),
-];
-
 /// A setting to try, and why.
 #[derive(PartialEq, Debug)]
 struct Proposal {
@@ -42,43 +33,35 @@ struct Proposal {
 
 /// Returns the settings worth a trial, with the command for each.
 pub(super) fn text(view: &View, names: &mut Names, rows: &[Row]) -> String {
-    let mut text = String::new();
-    for process in &view.processes {
-        let _ = writeln!(text, "{}", summary(view, process));
-    }
     let mut first = None;
     let mut order: Vec<&Row> = rows.iter().filter(|row| row.share >= MATTERS).collect();
     order.sort_by(|a, b| b.share.total_cmp(&a.share));
-    for row in &order {
-        let Some(process) = view.process(row.process()) else { continue };
-        let (site, share) = (names.site(row.process(), row.site), percent(row.share));
-        let head = format!("\n{}, {share} of all waiting, mostly in {site}:", row.title());
-        let proposals = proposals(row, threads(view, process));
-        if proposals.is_empty() {
-            let _ = writeln!(text, "{head} no setting suggests itself by its waits");
-            let _ = writeln!(text, "  turnwise profile --pid {} --for 10s", process.id.pid);
-        }
-        for proposal in proposals {
-            let _ = writeln!(text, "{head} {}", proposal.why);
+    let locks = order.iter().filter_map(|row| {
+        let process = view.process(row.process())?;
+        let proposals = proposals(row, threads(view, process)).into_iter().map(|proposal| {
             let command = command(row, process, &proposal);
-            let _ = writeln!(text, "  {command}");
-            first.get_or_insert(command);
-        }
-    }
-    if order.is_empty() {
-        text += "\nNo setting suggests itself by the waits of this time.\n";
-    }
-    text += "\nNot judged here; `turnwise profile -- CMD` does:\n";
-    for (rules, reason) in NOT_JUDGED {
-        let _ = writeln!(text, "  {rules}: {reason}");
-    }
-    text += &match first {
+            first.get_or_insert_with(|| command.clone());
+            context! { why => proposal.why, command }
+        });
+        Some(context! {
+            title => row.title(),
+            share => percent(row.share),
+            site => names.site(row.process(), row.site),
+            proposals => proposals.collect::<Vec<_>>(),
+            pid => process.id.pid,
+        })
+    });
+    let values = context! {
+        locks => locks.collect::<Vec<_>>(),
+        processes => view.processes.iter().map(|process| summary(view, process)).collect::<Vec<_>>(),
+    };
+    let next = match first {
         Some(trial) => {
             next(&trial, "tells by rounds with and without whether it helps; CMD prints the program's speed")
         }
         None => after_look(view, order.first().map(|row| row.process())),
     };
-    text
+    Words::of(include_str!("advise.jinja")).render(values) + &next
 }
 
 fn threads(view: &View, process: &Process) -> usize {

@@ -5,8 +5,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use turnwise_live::Snapshot;
 
 /// The contents of the screen.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Screen {
+    #[default]
     Locks,
     /// A line of the list in detail: the lock that it began with, and its name.
     Lock(LockId, String),
@@ -14,6 +15,7 @@ pub(super) enum Screen {
 }
 
 /// The view.
+#[derive(Default)]
 pub(super) struct App {
     pub(super) model: Model,
     pub(super) view: View,
@@ -41,21 +43,7 @@ const PAGE: usize = 10;
 
 impl App {
     pub(super) fn new(wanted: Wanted) -> App {
-        App {
-            model: Model::default(),
-            view: View::default(),
-            names: Names::default(),
-            wanted,
-            screen: Screen::Locks,
-            rows: Vec::new(),
-            selected: 0,
-            thread: 0,
-            followed: None,
-            paused: false,
-            help: false,
-            typing: false,
-            over: false,
-        }
+        App { wanted, ..App::default() }
     }
 
     /// Shows the next look.

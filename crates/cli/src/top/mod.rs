@@ -151,7 +151,7 @@ impl Printer<'_> {
         let (rows, found) = rows(view, &mut self.names, &self.wanted, self.args.limit);
         let text = match self.args {
             Args { advise: true, .. } => advise::text(view, &mut self.names, &rows),
-            Args { json: true, .. } => json::line(view, &mut self.names, &rows, found)?,
+            Args { json: true, .. } => json::line(view, &mut self.names, &rows, found),
             _ => {
                 let next = after_look(view, rows.first().map(Row::process));
                 once::text(view, &mut self.names, &rows, found) + &next

@@ -1,20 +1,9 @@
 //! `turnwise top --openmetrics`: all totals of locks, as OpenMetrics text, for Prometheus and similar tools.
+//! `openmetrics.jinja` has the metrics.
 
-use crate::live::{BUCKETS, Model, Names, Row, View, Wanted, Watch, lower_bound, rows};
+use crate::live::{BUCKETS, Model, Names, Process, Row, View, Wanted, Watch, lower_bound, rows};
 use anyhow::Result;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet, text};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::{Registry, Unit};
-use std::fmt;
-
-/// The names of labels, and their values for one line.
-type Labels = Vec<(&'static str, String)>;
-
-/// A metric's name, its description, and its value for one line.
-type Figure<T> = (&'static str, &'static str, fn(&T) -> u64);
+use turnwise_profile::template::{Value, Words, context};
 
 /// The buckets of the histogram: every second power of two from about a microsecond to four seconds.
 const FIRST_BUCKET: usize = 10;
@@ -41,142 +30,61 @@ impl Exporter {
         // The first look of a model covers all time since the programs began.
         let view = Model::default().step(&self.watch.snapshots()?);
         let is_alive = view.processes.iter().any(|process| process.alive);
-        Ok((encoded(&view, &mut self.names, &self.wanted, self.limit)?, is_alive))
+        Ok((encoded(&view, &mut self.names, &self.wanted, self.limit), is_alive))
     }
 }
 
 /// Formats a first look as text.
-fn encoded(view: &View, names: &mut Names, wanted: &Wanted, limit: usize) -> Result<String> {
+fn encoded(view: &View, names: &mut Names, wanted: &Wanted, limit: usize) -> String {
     let (rows, _) = rows(view, names, wanted, limit);
-    let locks = rows.into_iter().map(|row| (labels(&row), row)).collect();
-    let processes = view.processes.iter().map(|process| {
-        let labels = vec![("pid", process.id.pid.to_string()), ("program", process.name.clone())];
-        let of_it = view.threads.iter().filter(|thread| thread.process == process.id);
-        let lost = [process.lost.waits.saturating_add(process.lost.nested), process.lost.threads];
-        ProcessMetrics { labels, alive: process.alive, threads: of_it.count() as u64, lost }
-    });
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Metrics { locks, processes: processes.collect() }));
-    let mut text = String::new();
-    text::encode(&mut text, &registry)?;
-    Ok(text)
+    let processes = view.processes.iter().map(|process| process_values(view, process));
+    let (locks, processes): (Vec<Value>, Vec<Value>) = (rows.iter().map(lock_values).collect(), processes.collect());
+    Words::of(include_str!("openmetrics.jinja")).render(context! { locks, processes })
 }
 
-/// Returns the labels; combined processes have no number, and no meaningful addresses.
-fn labels(row: &Row) -> Labels {
+fn lock_values(row: &Row) -> Value {
     let mut labels = vec![("program", row.program.clone())];
+    // Combined locks have no number, and no meaningful addresses.
     if let [lock] = row.locks.as_slice() {
         labels.push(("pid", lock.process.pid.to_string()));
         labels.push(("address", format!("{:#x}", lock.address)));
     }
     labels.extend([("lock", row.name.clone()), ("kind", row.kind.name().to_owned())]);
-    labels
-}
-
-/// A process with its figures.
-#[derive(Debug)]
-struct ProcessMetrics {
-    labels: Labels,
-    alive: bool,
-    threads: u64,
-    /// The number of waits and threads that found no room.
-    lost: [u64; 2],
-}
-
-/// All exported metrics.
-#[derive(Debug)]
-struct Metrics {
-    locks: Vec<(Labels, Row)>,
-    processes: Vec<ProcessMetrics>,
-}
-
-impl Collector for Metrics {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        self.histograms(&mut encoder)?;
-        self.lock_counters(&mut encoder)?;
-        self.lock_gauges(&mut encoder)?;
-        self.process_figures(&mut encoder)
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut count = 0;
+    let buckets = buckets(&row.total.histogram).into_iter().map(|(bound, here)| {
+        count += here;
+        context! { le => if bound.is_finite() { bound.to_string() } else { "+Inf".to_owned() }, count }
+    });
+    let buckets: Vec<Value> = buckets.collect();
+    context! {
+        labels => written(&labels),
+        buckets, count,
+        wait_seconds => seconds(row.total.finished_ns),
+        sleeps => row.total.sleeps,
+        steals => row.total.steals,
+        handoffs => row.total.handoffs,
+        gave_up => row.total.gave_up,
+        waiting_threads => row.waiters,
+        longest_wait_seconds => seconds(row.total.longest_ns),
+        longest_wait_now_seconds => seconds(row.longest_now_ns.unwrap_or(0)),
     }
 }
 
-impl Metrics {
-    fn histograms(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let help = "How long threads waited for a lock";
-        let mut metric =
-            encoder.encode_descriptor("turnwise_lock_wait", help, Some(&Unit::Seconds), MetricType::Histogram)?;
-        for (labels, row) in &self.locks {
-            let buckets = buckets(&row.total.histogram);
-            let count = buckets.iter().map(|(_, count)| count).sum();
-            let sum = row.total.finished_ns as f64 / 1e9;
-            metric.encode_family(labels)?.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
-        }
-        Ok(())
-    }
-
-    fn lock_counters(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let of: [Figure<Row>; 4] = [
-            ("turnwise_lock_sleeps", "Times that a waiting thread slept", |row| row.total.sleeps),
-            ("turnwise_lock_steals", "Acquisitions past threads that slept", |row| row.total.steals),
-            ("turnwise_lock_handoffs", "Acquisitions by a hand-off", |row| row.total.handoffs),
-            ("turnwise_lock_gave_up", "Waits that ended without the lock", |row| row.total.gave_up),
-        ];
-        for (name, help, value) in of {
-            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-            for (labels, row) in &self.locks {
-                counter(metric.encode_family(labels)?, value(row))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn lock_gauges(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let name = "turnwise_lock_waiting_threads";
-        let mut metric =
-            encoder.encode_descriptor(name, "Threads that wait for a lock now", None, MetricType::Gauge)?;
-        for (labels, row) in &self.locks {
-            gauge(metric.encode_family(labels)?, row.waiters as f64)?;
-        }
-        let of: [Figure<Row>; 2] = [
-            ("turnwise_lock_longest_wait", "Longest wait for a lock that has ended", |row| row.total.longest_ns),
-            ("turnwise_lock_longest_wait_now", "Longest unfinished wait", |row| row.longest_now_ns.unwrap_or(0)),
-        ];
-        for (name, help, value) in of {
-            let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Gauge)?;
-            for (labels, row) in &self.locks {
-                gauge(metric.encode_family(labels)?, value(row) as f64 / 1e9)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn process_figures(&self, encoder: &mut DescriptorEncoder) -> fmt::Result {
-        let of: [Figure<ProcessMetrics>; 2] = [
-            ("turnwise_process_up", "1 while the process runs", |process| u64::from(process.alive)),
-            ("turnwise_process_threads", "Threads that have waited for a lock", |process| process.threads),
-        ];
-        for (name, help, value) in of {
-            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for process in &self.processes {
-                gauge(metric.encode_family(&process.labels)?, value(process) as f64)?;
-            }
-        }
-        let lost = ["turnwise_process_lost_waits", "turnwise_process_lost_threads"];
-        for (place, name) in lost.into_iter().enumerate() {
-            let mut metric = encoder.encode_descriptor(name, "What found no room", None, MetricType::Counter)?;
-            for process in &self.processes {
-                counter(metric.encode_family(&process.labels)?, process.lost[place])?;
-            }
-        }
-        Ok(())
+fn process_values(view: &View, process: &Process) -> Value {
+    context! {
+        labels => written(&[("pid", process.id.pid.to_string()), ("program", process.name.clone())]),
+        up => u64::from(process.alive),
+        threads => view.threads.iter().filter(|thread| thread.process == process.id).count(),
+        lost_waits => process.lost.waits.saturating_add(process.lost.nested),
+        lost_threads => process.lost.threads,
     }
 }
 
-fn counter(metric: MetricEncoder, value: u64) -> fmt::Result {
-    ConstCounter::new(value).encode(metric)
-}
-
-fn gauge(metric: MetricEncoder, value: f64) -> fmt::Result {
-    ConstGauge::new(value).encode(metric)
+/// Writes labels; no value ends its quotation marks or its line.
+fn written(labels: &[(&str, String)]) -> String {
+    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
 
 /// Returns the upper bounds in seconds, and the number of waits in each bucket.
@@ -209,7 +117,7 @@ pub(super) mod tests {
         let mut look = snapshot(BEGIN, vec![hot, lock(0x200, 10)], threads);
         look.lost.threads = 2;
         let mut names = Names::given(&[(id(0x100), "std::map<\"a\\b\">::lock\n"), (id(0x200), "log")], &[]);
-        encoded(&Model::default().step(&[look]), &mut names, &Wanted::default(), 9).unwrap()
+        encoded(&Model::default().step(&[look]), &mut names, &Wanted::default(), 9)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Settings from a policy file, for a running program.
 
 use super::target::Program;
-use crate::policy_file::{PolicyFile, Subject};
+use crate::policy_file::{PolicyFile, Subject, number, symbol_of};
 use anyhow::{Result, bail};
 use std::path::Path;
 use turnwise_live::{Rule, Target};
@@ -63,18 +63,9 @@ fn file_name(path: &str) -> &str {
 
 /// Returns whether a variable, with `+distance` if the lock is inside, is one that a rule names.
 fn is_symbol(pattern: &str, distance: Option<u64>, variable: &str) -> bool {
-    let (name, inside) = match variable.rsplit_once('+') {
-        Some((name, digits)) => match number(digits) {
-            Some(inside) => (name, inside),
-            None => (variable, 0),
-        },
-        None => (variable, 0),
-    };
+    let (name, inside) = symbol_of(variable);
+    let inside = inside.and_then(number).unwrap_or(0);
     matches(pattern.as_bytes(), name.as_bytes()) && distance.is_none_or(|distance| distance == inside)
-}
-
-fn number(digits: &str) -> Option<u64> {
-    digits.strip_prefix("0x").map_or_else(|| digits.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok())
 }
 
 #[cfg(test)]

@@ -1,73 +1,22 @@
-//! `turnwise why --json`: one line.
+//! `turnwise why --json`: one line. docs/top.md explains the fields.
 
 use super::looks::{Looks, Stuck};
 use crate::live::{Graph, Names, Process, ThreadView, Waiting};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_live::unnumbered;
-
-/// The whole answer.
-#[derive(Serialize)]
-struct Answer<'a> {
-    schema: u32,
-    time_unix_s: f64,
-    /// Whether there is a deadlock, as in the exit status.
-    deadlock: bool,
-    processes: Vec<ProcessLine<'a>>,
-}
-
-#[derive(Serialize)]
-struct ProcessLine<'a> {
-    pid: u32,
-    name: &'a str,
-    alive: bool,
-    threads: usize,
-    threads_waiting: usize,
-    /// Threads that wait for each other in a cycle.
-    circles: Vec<Vec<ThreadLine<'a>>>,
-    /// Threads that wait for a lock that they hold themselves, while others make progress that may release it.
-    waits_for_own: Vec<ThreadLine<'a>>,
-    /// Whether no cycle is known, but all threads wait.
-    all_wait: bool,
-    /// Threads that others wait for, and that wait for no known thread.
-    holders: Vec<HolderLine<'a>>,
-    /// All waiting threads.
-    waits: Vec<ThreadLine<'a>>,
-}
-
-#[derive(Serialize)]
-struct HolderLine<'a> {
-    #[serde(flatten)]
-    thread: ThreadLine<'a>,
-    threads_behind: usize,
-}
-
-#[derive(Serialize)]
-struct ThreadLine<'a> {
-    tid: u32,
-    thread: &'a str,
-    waits_for: Option<WaitLine>,
-    /// The stack from the innermost call outwards; empty if it is not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stack: Option<Vec<String>>,
-}
-
-#[derive(Serialize)]
-struct WaitLine {
-    lock: String,
-    address: String,
-    wanted: &'static str,
-    wait_ns: u64,
-    site: String,
-    holder_tid: Option<u32>,
-    held_ns: Option<u64>,
-}
 
 /// The version of the schema, which grows with every change that a reader must know.
 const SCHEMA: u32 = 1;
 
+/// Returns the result of two looks as one line, and whether there is a deadlock.
+pub(super) fn line(looks: Looks<'_>, names: &mut Names) -> (String, bool) {
+    let (answer, deadlock) = answer(looks, names);
+    (format!("{answer}\n"), deadlock)
+}
+
 /// Returns the result of two looks, and whether there is a deadlock.
-pub(super) fn line(looks: Looks<'_>, names: &mut Names) -> anyhow::Result<(String, bool)> {
+pub(super) fn answer(looks: Looks<'_>, names: &mut Names) -> (Value, bool) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut deadlock = false;
     let mut processes = Vec::new();
@@ -75,61 +24,59 @@ pub(super) fn line(looks: Looks<'_>, names: &mut Names) -> anyhow::Result<(Strin
         let graph = Graph::of(looks.second, process.id);
         let stuck = looks.stuck(process, &graph);
         deadlock |= stuck.is_deadlock();
-        processes.push(process_line(looks, process, &graph, &stuck, names));
+        processes.push(process_value(looks, process, &graph, &stuck, names));
     }
-    let answer = Answer { schema: SCHEMA, time_unix_s: now.as_secs_f64(), deadlock, processes };
-    Ok((serde_json::to_string(&answer)? + "\n", deadlock))
+    let (schema, time) = (SCHEMA, now.as_secs_f64());
+    let answer = json!({ "schema": schema, "time_unix_s": time, "deadlock": deadlock, "processes": processes });
+    (answer, deadlock)
 }
 
-fn process_line<'a>(
-    looks: Looks<'a>,
-    process: &'a Process,
-    graph: &Graph<'a>,
-    stuck: &Stuck<'a>,
-    names: &mut Names,
-) -> ProcessLine<'a> {
-    let waiting = || looks.threads(process).filter(|thread| thread.waiting.is_some());
-    let mut circles = Vec::new();
-    for circle in &stuck.circles {
-        circles.push(circle.iter().map(|thread| thread_line(thread, names, true)).collect());
-    }
-    let mut holders = Vec::new();
-    for (thread, threads_behind) in graph.roots() {
-        holders.push(HolderLine { thread: thread_line(thread, names, true), threads_behind });
-    }
-    ProcessLine {
-        pid: process.id.pid,
-        name: &process.name,
-        alive: process.alive,
-        threads: looks.threads(process).count(),
-        threads_waiting: waiting().count(),
-        circles,
-        waits_for_own: stuck.own.iter().map(|thread| thread_line(thread, names, true)).collect(),
-        all_wait: stuck.all_wait,
-        holders,
-        waits: waiting().map(|thread| thread_line(thread, names, false)).collect(),
-    }
+fn process_value(looks: Looks, process: &Process, graph: &Graph, stuck: &Stuck, names: &mut Names) -> Value {
+    let mut waiting: Vec<&ThreadView> = looks.threads(process).filter(|thread| thread.waiting.is_some()).collect();
+    waiting.sort_by_key(|thread| std::cmp::Reverse(thread.waiting.as_ref().map(|waiting| waiting.for_ns)));
+    let mut with_stacks =
+        |threads: &[&ThreadView]| -> Vec<Value> { threads.iter().map(|thread| with_stack(thread, names)).collect() };
+    let circles: Vec<_> = stuck.circles.iter().map(|circle| with_stacks(circle)).collect();
+    let own = with_stacks(&stuck.own);
+    let roots = graph.roots();
+    let mut holders = with_stacks(&roots.iter().map(|(thread, _)| *thread).collect::<Vec<_>>());
+    holders.iter_mut().zip(&roots).for_each(|(holder, (_, behind))| holder["threads_behind"] = (*behind).into());
+    json!({
+        "pid": process.id.pid,
+        "name": process.name,
+        "alive": process.alive,
+        "threads": looks.threads(process).count(),
+        "threads_waiting": waiting.len(),
+        "circles": circles,
+        "waits_for_own": own,
+        "all_wait": stuck.all_wait,
+        "holders": holders,
+        "waits": waiting.iter().map(|thread| thread_value(thread, names)).collect::<Vec<_>>(),
+    })
 }
 
-fn thread_line<'a>(thread: &'a ThreadView, names: &mut Names, with_stack: bool) -> ThreadLine<'a> {
-    ThreadLine {
-        tid: thread.tid,
-        thread: &thread.name,
-        waits_for: thread.waiting.as_ref().map(|waiting| wait_line(thread, waiting, names)),
-        stack: with_stack.then(|| names.stack(thread.process, thread.tid)),
-    }
+/// Returns a thread with its stack from the innermost call outwards; empty if it is not read.
+fn with_stack(thread: &ThreadView, names: &mut Names) -> Value {
+    let mut value = thread_value(thread, names);
+    value["stack"] = names.stack(thread.process, thread.tid).into();
+    value
 }
 
-fn wait_line(thread: &ThreadView, waiting: &Waiting, names: &mut Names) -> WaitLine {
-    WaitLine {
-        lock: names.lock(waiting.lock, waiting.site).to_string(),
-        address: format!("{:#x}", unnumbered(waiting.lock.address)),
-        wanted: waiting.lock.kind.name(),
-        wait_ns: waiting.for_ns,
-        site: names.site(thread.process, waiting.site),
-        holder_tid: waiting.owner,
-        held_ns: waiting.owner_for_ns,
-    }
+fn thread_value(thread: &ThreadView, names: &mut Names) -> Value {
+    let waits_for = thread.waiting.as_ref().map(|waiting| wait_value(thread, waiting, names));
+    json!({ "tid": thread.tid, "thread": thread.name, "waits_for": waits_for })
+}
+
+fn wait_value(thread: &ThreadView, waiting: &Waiting, names: &mut Names) -> Value {
+    json!({
+        "lock": names.lock(waiting.lock, waiting.site).to_string(),
+        "address": format!("{:#x}", unnumbered(waiting.lock.address)),
+        "wanted": waiting.lock.kind.name(),
+        "wait_ns": waiting.for_ns,
+        "site": names.site(thread.process, waiting.site),
+        "holder_tid": waiting.owner,
+        "held_ns": waiting.owner_for_ns,
+    })
 }
 
 #[cfg(test)]
@@ -149,7 +96,7 @@ mod tests {
         let mut model = Model::default();
         let [first, second] = [BEGIN, BEGIN + SECOND].map(|at| model.step(&[look(at)]));
         let looks = Looks { first: &first, second: &second, count: |_| Some(9), goes_on: |_, _| false };
-        let (line, deadlock) = line(looks, &mut Names::default()).unwrap();
+        let (line, deadlock) = line(looks, &mut Names::default());
         assert!(deadlock && line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
         let answer: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&answer["schema"], &answer["deadlock"]), (&1.into(), &true.into()));

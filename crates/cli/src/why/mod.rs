@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     std::thread::sleep(APART);
     let second = model.step(&watch.snapshots()?);
     let (looks, mut names) = (Looks { first: &first, second: &second, count: threads_of, goes_on }, Names::default());
-    let (text, is_stuck) = if args.json { json::line(looks, &mut names)? } else { report::text(looks, &mut names) };
+    let (text, is_stuck) = if args.json { json::line(looks, &mut names) } else { report::text(looks, &mut names) };
     print(&text)?;
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
 }

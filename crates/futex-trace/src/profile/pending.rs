@@ -1,11 +1,12 @@
 //! Waits that had not ended when their thread or the trace ended: a deadlock consists of such waits.
 
-use super::remarks::plural;
 use crate::pairing::Pending;
 use crate::process::Process;
 use std::collections::HashMap;
 use turnwise_profile::analysis::circles;
-use turnwise_profile::model::{Deadlock, Profile, StuckWait};
+use turnwise_profile::figures::{listed, plural};
+use turnwise_profile::model::{Deadlock, Profile};
+use turnwise_profile::waits::Stuck;
 
 /// The number of waits that are listed individually.
 const SHOWN: usize = 4;
@@ -18,10 +19,7 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     let circle = circles(&process.owners).concat();
     // Waits that the reader can act on come first.
     still.sort_by_key(|wait| (!circle.contains(&wait.tid), !process.owners.contains_key(&wait.tid), wait.tid));
-    let list = |waits: &[&Pending]| {
-        let reported: Vec<String> = waits.iter().take(SHOWN).map(|wait| reported(process, &names, wait)).collect();
-        reported.join("; ") + if waits.len() > SHOWN { "; …" } else { "" }
-    };
+    let list = |waits: &[&Pending]| listed(waits.iter().map(|wait| reported(process, &names, wait)), SHOWN, "; ");
     let mut remarks = Vec::new();
     if !still.is_empty() {
         let number = plural(still.len() as u64, "thread", "threads");
@@ -51,19 +49,8 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
 /// Returns the threads that wait for one another.
 pub(super) fn deadlocks(process: &Process, profile: &Profile) -> Vec<Deadlock> {
     let still = |tid: u32| process.pairing.unfinished.iter().find(|wait| wait.tid == tid && !wait.with_thread);
-    let stuck = |tid: &u32| {
-        let wait = still(*tid)?;
-        let lock = profile.locks.iter().position(|lock| lock.address == wait.address);
-        Some(StuckWait {
-            thread: thread(process, *tid),
-            lock: lock.map_or_else(|| "a futex".to_owned(), |lock| profile.locks[lock].name.clone()),
-            lock_id: lock.and_then(|lock| u32::try_from(lock).ok()),
-            ..StuckWait::default()
-        })
-    };
-    let whole =
-        |circle: &Vec<u32>| Some(Deadlock { waits: circle.iter().map(stuck).collect::<Option<_>>()?, all_wait: false });
-    circles(&process.owners).iter().filter_map(whole).collect()
+    let stuck = |tid| Some(Stuck { thread: thread(process, tid), lock: still(tid)?.address, wait_ns: None });
+    turnwise_profile::waits::deadlocks(&process.owners, profile, "a futex", stuck)
 }
 
 fn thread(process: &Process, tid: u32) -> String {

@@ -2,11 +2,10 @@
 
 use crate::pairing::StackId;
 use crate::process::Process;
-use indexmap::IndexSet;
 use std::collections::HashMap;
 use turnwise_profile::analysis::is_lock_class;
 use turnwise_profile::model::{Frame, FrameId};
-use turnwise_profile::symbols::Symbols;
+use turnwise_profile::waits::{Key, Waits};
 
 /// Libraries whose functions only pass a wait on to the kernel.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
@@ -43,49 +42,41 @@ pub(super) struct StackNames {
 
 pub(super) struct Places<'a> {
     process: &'a Process,
-    pub(super) symbols: Symbols,
     known: HashMap<StackId, StackNames>,
-    stacks: IndexSet<Vec<FrameId>>,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(process: &'a Process) -> Places<'a> {
-        let symbols = Symbols::in_order(process.images.clone());
-        Places { process, symbols, known: HashMap::new(), stacks: IndexSet::new() }
+        Places { process, known: HashMap::new() }
     }
 
-    pub(super) fn of(&mut self, stack: StackId) -> StackNames {
-        if let Some(known) = self.known.get(&stack) {
-            return known.clone();
-        }
-        let place = self.find(stack);
-        self.known.insert(stack, place.clone());
-        place
+    /// Returns the call site of a stack that waits for a futex.
+    pub(super) fn key(&mut self, waits: &mut Waits, address: u64, stack: StackId) -> Key {
+        (address, self.of(waits, stack).site.clone(), false)
     }
 
-    fn find(&mut self, stack: StackId) -> StackNames {
-        let addresses = &self.process.stacks[stack as usize];
-        let calls: Vec<(u64, Vec<FrameId>)> =
-            addresses.iter().map(|address| (*address, self.symbols.of_return_address(*address))).collect();
-        let passes = |frame: &FrameId| passes_on(self.symbols.frame(*frame));
-        let of_library = |frame: &FrameId| is_of_library(self.symbols.frame(*frame));
-        let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
-        let Some((address, frames)) = calls.get(first) else {
-            return StackNames { site: Vec::new(), stack: self.stacks.insert_full(Vec::new()).0 as u32 };
-        };
-        let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
-        let site = frames[own..].to_vec();
-        let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
-        let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
-        let site = self.symbols.distinguished(site, *address);
-        StackNames { site, stack: self.stacks.insert_full(whole).0 as u32 }
+    pub(super) fn of(&mut self, waits: &mut Waits, stack: StackId) -> &StackNames {
+        let process = self.process;
+        self.known.entry(stack).or_insert_with(|| find(waits, &process.stacks[stack as usize]))
     }
+}
 
-    /// Returns the stacks, the frames, and files whose names could not be read.
-    pub(super) fn finish(self) -> (Vec<Vec<FrameId>>, Vec<Frame>, Vec<String>) {
-        let (frames, troubles) = self.symbols.finish();
-        (self.stacks.into_iter().collect(), frames, troubles)
-    }
+fn find(waits: &mut Waits, addresses: &[u64]) -> StackNames {
+    let symbols = &mut waits.symbols;
+    let calls: Vec<(u64, Vec<FrameId>)> =
+        addresses.iter().map(|address| (*address, symbols.of_return_address(*address))).collect();
+    let passes = |frame: &FrameId| passes_on(symbols.frame(*frame));
+    let of_library = |frame: &FrameId| is_of_library(symbols.frame(*frame));
+    let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
+    let Some((address, frames)) = calls.get(first) else {
+        return StackNames { site: Vec::new(), stack: waits.stack(Vec::new()) };
+    };
+    let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
+    let site = frames[own..].to_vec();
+    let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
+    let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
+    let site = symbols.distinguished(site, *address);
+    StackNames { site, stack: waits.stack(whole) }
 }
 
 /// Returns the innermost call with a frame that does not satisfy `so`.

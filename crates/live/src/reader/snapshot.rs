@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The totals of a process's contended locks, and its waiters, at one moment. Counts increase from one snapshot of a
 /// process to the next; a count may be a little lower if [`Snapshot::is_exact`] is not set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The process.
     pub pid: u32,

@@ -1,9 +1,12 @@
 //! Queries on a profile that several rules share.
 
 use super::{Experiment, Finding, Scope};
-use crate::figures::{percent, plural, share, time};
-use crate::model::{Blocked, Lock, LockId, Method, Profile, Site, SiteId, Thread};
+use crate::figures::{percent, share, time};
+use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
 use crate::output::{headlines, names};
+use crate::template::{Words, context};
+use minijinja::value::Value;
+use std::sync::LazyLock;
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Others;
 
@@ -23,9 +26,6 @@ pub(super) struct Context<'a> {
     /// The number of threads that existed at the same time.
     pub(super) threads_at_once: usize,
 }
-
-/// The verdict if recording was incomplete, and the recorded part has no wait.
-const UNKNOWN: &str = "No verdict: what could not be recorded may have waited.";
 
 impl<'a> Context<'a> {
     pub(super) fn new(profile: &'a Profile) -> Context<'a> {
@@ -91,10 +91,29 @@ impl<'a> Context<'a> {
         )
     }
 
-    /// Returns a finding about one lock, with its cost as the first evidence.
-    pub(super) fn about(&self, rule: &'static str, lock: LockId, title: String, hoped_ns: u64) -> Finding {
-        let evidence = vec![self.cost(lock)];
-        Finding { rule, title, evidence, hoped_ns, locks: vec![lock], ..Finding::default() }
+    /// Returns a finding in the words of `assets/advice.jinja`, which knows these values.
+    pub(super) fn finding(&self, rule: &'static str, hoped_ns: u64, values: Value) -> Finding {
+        static WORDS: LazyLock<Words> = LazyLock::new(|| Words::of(include_str!("../../assets/advice.jinja")));
+        let (threads, cpus) = (self.threads_at_once, self.profile.program.cpus);
+        let values = context! { rule, threads, cpus, others => self.others(), ..values };
+        let mut finding = Finding { rule, hoped_ns, ..Finding::default() };
+        for line in WORDS.render(values).lines() {
+            if let Some(evidence) = line.strip_prefix("- ") {
+                finding.evidence.push(evidence.to_owned());
+            } else if let Some(change) = line.strip_prefix("change: ") {
+                finding.change = Some(change.to_owned());
+            } else {
+                line.clone_into(&mut finding.title);
+            }
+        }
+        finding
+    }
+
+    /// Returns a finding about one lock, `name` there, with its cost as the first evidence.
+    pub(super) fn about(&self, rule: &'static str, lock: LockId, hoped_ns: u64, values: Value) -> Finding {
+        let mut finding = self.finding(rule, hoped_ns, context! { name => self.lock_name(lock), ..values });
+        finding.evidence.insert(0, self.cost(lock));
+        Finding { locks: vec![lock], ..finding }
     }
 
     /// Returns the experiment of the adaptive lock for this one lock, unless it had it.
@@ -104,71 +123,18 @@ impl<'a> Context<'a> {
             .then_some(Experiment { policy: Policy::ADAPTIVE, scope })
     }
 
-    /// Returns the verdict on a profile that has only waits, as of a trace of futex calls: without acquisitions and
-    /// holds no rule can judge.
-    pub(super) fn waits_verdict(&self) -> String {
-        let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
-        if self.profile.recording.method == Method::Live {
-            return self.live_verdict(waited);
-        }
-        if waited == 0 {
-            return "Apart from joins, no thread slept in a futex call: other locks would change nothing.".to_owned();
-        }
-        format!(
-            "Threads slept {} in futex calls, {} of their time. The call sites show whether that is contention or \
-             waiting for work; acquisitions and hold times are not known, so no rule judges them.",
-            time(waited),
-            percent(waited, self.thread_ns)
-        )
-    }
-
-    fn live_verdict(&self, waited: u64) -> String {
-        if waited == 0 && !self.profile.recording.missing.is_empty() {
-            return UNKNOWN.to_owned();
-        }
-        if waited == 0 {
-            return "No thread waited for a lock meanwhile: other locks would change nothing.".to_owned();
-        }
-        format!(
-            "Threads waited {} for locks, {} of their time. How often locks are taken without a wait, and how long \
-             they are held, is not known of a program that ran already, so no rule judges it: `turnwise profile -- \
-             CMD` records that, and `turnwise compare -- CMD` tries other locks.",
-            time(waited),
-            percent(waited, self.thread_ns)
-        )
-    }
-
+    /// Returns how much contention there is, in one sentence, and whether it can be judged.
     pub(super) fn verdict(&self, nothing_found: bool) -> String {
-        let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
-        let waits: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
-        let spent =
-            format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
-        if waited == 0 && !self.profile.recording.missing.is_empty() {
-            UNKNOWN.to_owned()
-        } else if headlines::took_none(self.profile) {
-            "The recording has no lock to judge: if the program has locks of its own, trace its sleeps: \
-             `turnwise profile --futex -- CMD`."
-                .to_owned()
-        } else if waited == 0 {
-            "No thread waited for a lock: other locks would change nothing.".to_owned()
-        } else if let (Some(others), true) = (self.others(), nothing_found || !self.worthwhile(waited)) {
-            format!(
-                "T{}. Meanwhile {others}: whether locks slow the program cannot be seen from this run. Record it again \
-                 when the machine is quiet.",
-                &spent[1..]
-            )
-        } else if waits < FEW_WAITS && (waited < SHORT_NS || !self.worthwhile(waited)) {
-            let waits = plural(waits, "wait", "waits");
-            format!("T{}, in {waits}: too few to judge locks by. Let the program do more.", &spent[1..])
-        } else if !self.worthwhile(waited) {
-            format!("Locks do not slow this program: {spent}.")
-        } else if let Some(others) = self.others() {
-            format!("T{}. Meanwhile {others}: whose CPU threads waited for is not judged.", &spent[1..])
-        } else if nothing_found {
-            format!("T{}, but no rule knows a remedy: inspect the locks themselves.", &spent[1..])
-        } else {
-            format!("T{}.", &spent[1..])
-        }
+        let (profile, waited) = (self.profile, headlines::waited_ns(self.profile));
+        let waits: u64 = profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
+        let values = context! {
+            others => self.others(),
+            worthwhile => self.worthwhile(waited),
+            few => waits < FEW_WAITS && (waited < SHORT_NS || !self.worthwhile(waited)),
+            nothing_found,
+            ..headlines::totals(profile)
+        };
+        Words::of(include_str!("../../assets/verdict.jinja")).render(values).trim_end().to_owned()
     }
 }
 

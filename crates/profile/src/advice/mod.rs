@@ -13,7 +13,7 @@ use crate::model::{LockId, Profile, SiteId};
 use context::Context;
 pub use context::at_once;
 use serde::{Serialize, Serializer};
-pub(crate) use text::proposal;
+pub(crate) use text::shown;
 pub use text::text;
 use turnwise_preload_abi::Policy;
 
@@ -87,22 +87,16 @@ impl Advice {
     }
 }
 
-/// Returns whether the program took no lock that the recorder sees.
-#[must_use]
-pub fn is_without_locks(profile: &Profile) -> bool {
-    crate::output::headlines::took_none(profile)
-}
-
 /// Returns advice on what to try, and what to change.
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
-    let stuck = rules::deadlock::find(profile);
+    let stuck = rules::deadlock::find(&context);
     if !stuck.is_empty() {
         return on_deadlock(&context, stuck);
     }
     if !profile.recording.knows_acquisitions() {
-        return Advice { verdict: context.waits_verdict(), findings: Vec::new(), left_out: 0 };
+        return Advice { verdict: context.verdict(true), findings: Vec::new(), left_out: 0 };
     }
     let all = rules::RULES.iter().flat_map(|rule| rule.find(&context)).collect();
     let mut findings = distinct(all);

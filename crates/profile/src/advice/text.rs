@@ -1,45 +1,35 @@
-//! Advice for a terminal.
+//! Advice for a terminal, and for the page.
 
-use super::{Advice, Experiment, Finding, Scope};
+use super::{Advice, Experiment, Scope};
 use crate::model::Profile;
 use crate::output::names;
-use std::fmt::Write;
-use textwrap::Options;
-use turnwise_preload_abi::terminal::is_obeyed;
-
-/// The maximum line length.
-const COLUMNS: usize = 100;
+use crate::template::{Serde, Words, context};
+use serde_json::{Value, json};
 
 /// Returns the advice as text, in lines of at most 100 columns.
 #[must_use]
 pub fn text(advice: &Advice, profile: &Profile) -> String {
-    let mut text = wrapped("", "", &advice.verdict);
-    for (number, (finding, evidence)) in advice.reported().enumerate() {
-        text.push('\n');
-        text += &one(number + 1, finding, &evidence, profile);
-    }
-    if advice.left_out > 0 {
-        let _ = writeln!(text, "\n{} more, with less to gain.", advice.left_out);
-    }
-    text
+    let (verdict, left_out) = (advice.verdict.as_str(), advice.left_out);
+    let values = context! { verdict, left_out, findings => Serde(shown(advice, profile)) };
+    Words::of(include_str!("../../assets/advised.jinja")).render(values)
 }
 
-fn one(number: usize, finding: &Finding, evidence: &[&str], profile: &Profile) -> String {
-    let mut text = wrapped(&format!("{number}. "), "   ", &finding.title);
-    for evidence in evidence {
-        text += &wrapped("   - ", "     ", evidence);
-    }
-    if let Some(experiment) = &finding.experiment {
-        text += &wrapped("   try: ", "        ", &proposal(experiment, profile));
-    }
-    if let Some(change) = &finding.change {
-        text += &wrapped("   change: ", "           ", change);
-    }
-    text
+/// Returns the findings in words, without what an earlier one has already stated.
+pub(crate) fn shown(advice: &Advice, profile: &Profile) -> Vec<Value> {
+    let shown = advice.reported().map(|(finding, evidence)| {
+        json!({
+            "title": finding.title,
+            "evidence": evidence,
+            "experiment": finding.experiment.as_ref().map(|experiment| proposal(experiment, profile)),
+            "change": finding.change,
+            "rule": finding.rule,
+        })
+    });
+    shown.collect()
 }
 
 /// Puts an experiment into words.
-pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
+fn proposal(experiment: &Experiment, profile: &Profile) -> String {
     match &experiment.scope {
         Scope::Program => format!("the policy `{}` for the whole program", experiment.policy),
         Scope::Locks(locks) => {
@@ -47,10 +37,4 @@ pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
             format!("the policy `{}` for {}", experiment.policy, locks.collect::<Vec<_>>().join(", "))
         }
     }
-}
-
-fn wrapped(first: &str, next: &str, paragraph: &str) -> String {
-    // Names come from the program: their control characters must not reach the terminal.
-    let paragraph: String = paragraph.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
-    textwrap::fill(&paragraph, Options::new(COLUMNS).initial_indent(first).subsequent_indent(next)) + "\n"
 }

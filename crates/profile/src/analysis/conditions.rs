@@ -57,9 +57,7 @@ fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Conditio
     let address = lock.address;
     let variable = work.symbols.variable(super::place_of(lock)).map(|found| found.name);
     let name = variable.unwrap_or_else(|| {
-        let frames = work.symbols.of_return_address(raw.site.0);
-        let frames = super::names::without_lock_classes(&mut work.symbols, frames, raw.site.0);
-        frames
+        super::call_site(&mut work.symbols, raw.site.0)
             .first()
             .map_or_else(|| format!("{address:#x}"), |id| format!("used in {}", work.symbols.frame(*id).function))
     });

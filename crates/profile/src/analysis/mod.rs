@@ -7,7 +7,6 @@ mod lines;
 mod names;
 mod order;
 mod pending;
-mod runtimes;
 mod sites;
 pub mod spread;
 mod sums;
@@ -18,12 +17,12 @@ use crate::figures::plural;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::output::sound;
 use crate::symbols::{Identity, Kept, Module, Stamp, Symbols};
+use crate::template::{context, lines};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use deadlocks::circles;
-pub use names::{is_lock_class, is_wrapper, shown};
+pub use names::{call_site, is_lock_class, is_wrapper, shown};
 use pending::Pending;
-
 use sites::Sites;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -287,33 +286,42 @@ fn why(number: u32) -> &'static str {
 
 fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
     let header = &recording.header;
-    let mut remarks = troubles;
     let files = modules(recording, &Kept::default());
-    remarks.extend(runtimes::remarks(files.iter().map(|module| module.path.as_path())));
-    if header.can_unwind == 0 {
-        remarks.push("no call stacks (they need glibc 2.35 or later), only call sites".to_owned());
+    let (java, python) = runtimes(files.iter().map(|module| module.path.as_path()));
+    let values = context! {
+        java, python,
+        can_unwind => header.can_unwind != 0,
+        locks_left_out => left_out.0,
+        acquisitions_left_out => left_out.1,
+        dropped => recording.threads.iter().map(|thread| thread.dropped).sum::<u64>(),
+        stack_one_in => header.stack_one_in,
+        lock_events => header.lock_events != 0,
+    };
+    troubles.into_iter().chain(lines(include_str!("../../assets/remarks.jinja"), values)).collect()
+}
+
+/// Returns whether a program that has these files mapped runs Java, and whether Python: their locks are not pthread's,
+/// or have another meaning.
+fn runtimes<'a>(files: impl Iterator<Item = &'a Path>) -> (bool, bool) {
+    let (mut java, mut python) = (false, false);
+    for name in files.filter_map(|file| file.file_name()?.to_str()) {
+        java |= name.starts_with("libjvm.");
+        python |= name.starts_with("libpython") || name.starts_with("python");
     }
-    if left_out.0 > 0 {
-        let (locks, acquisitions) = left_out;
-        remarks.push(format!(
-            "{locks} locks with {acquisitions} acquisitions are left out: no thread waited long for them"
-        ));
+    (java, python)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_and_python_are_distinguished_from_others() {
+        let found = |files: &[&'static str]| runtimes(files.iter().map(Path::new));
+        assert_eq!(found(&["/usr/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"]), (true, false));
+        for python in ["/usr/bin/python3.11", "/usr/lib/libpython3.11.so.1.0"] {
+            assert_eq!(found(&["/usr/lib/libc.so.6", python]), (false, true));
+        }
+        assert_eq!(found(&["/usr/bin/server", "/usr/lib/libc.so.6"]), (false, false));
     }
-    let of_holders: u64 = recording.threads.iter().map(|thread| thread.dropped).sum();
-    if of_holders > 0 {
-        remarks.push(format!(
-            "{of_holders} waits are in all totals, but not kept one by one: 1 in {} of the short and frequent ones is, \
-             and fewer as room gets scarce",
-            header.stack_one_in
-        ));
-    }
-    if header.lock_events == 0 {
-        remarks.push(
-            "the C library's locks do not report what happens inside them: steals, hand-offs and spins are not \
-             known, and sleeps are the voluntary context switches in long waits (a site's first, and all of \
-             sites whose waits last over about 100 us on average)"
-                .to_owned(),
-        );
-    }
-    remarks
 }

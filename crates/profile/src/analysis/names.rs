@@ -46,14 +46,12 @@ pub fn is_lock_class(frame: &Frame) -> bool {
     LOCK_CLASSES.iter().any(|class| plain.starts_with(class))
 }
 
-/// Returns the frames of a call site without those of lock classes at its inner end; at least one stays.
-pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
-    let first = frames.iter().position(|id| !is_lock_class(symbols.frame(*id)));
-    let frames = match first {
-        Some(first) => frames[first..].to_vec(),
-        None => frames,
-    };
-    symbols.distinguished(frames, address)
+/// Returns the frames of a call site, by its return address, without those of lock classes at its inner end; at least
+/// one stays.
+pub fn call_site(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
+    let frames = symbols.of_return_address(address);
+    let first = frames.iter().position(|id| !is_lock_class(symbols.frame(*id))).unwrap_or(0);
+    symbols.distinguished(frames[first..].to_vec(), address)
 }
 
 /// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,

@@ -2,6 +2,7 @@
 //! its sums, and a deadlock would not be a wait at all.
 
 use super::sites::Sites;
+use crate::figures::listed;
 use crate::model::Profile;
 use std::collections::HashMap;
 use turnwise_recording::EpisodeCopy;
@@ -68,21 +69,20 @@ impl Pending {
         let mut waits: Vec<&Wait> = self.waits.iter().collect();
         waits.sort_by_key(|wait| (wait.episode.began, wait.episode.thread));
         let thread = |index: u32| self::thread(profile, index);
-        let reported = waits.iter().take(SHOWN).map(|wait| {
+        let reported = waits.iter().map(|wait| {
             let lock = recording.entries.get(wait.entry).and_then(|entry| sites.lock_id(entry.lock));
             let name = lock.map_or("a lock", |id| profile.locks[id as usize].name.as_str());
             let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", held by {}", thread(holder)));
             format!("{} for {name}{}", thread(wait.episode.thread), holder.unwrap_or_default())
         });
-        let reported: Vec<_> = reported.collect();
+        let reported = listed(reported, SHOWN, "; ");
         let what = match waits.len() {
             0 => return None,
             1 => "a thread still waited at the end".to_owned(),
             more => format!("{more} threads still waited at the end"),
         };
         let circle = if profile.deadlocks.is_empty() { "" } else { ", some for one another, as in a deadlock" };
-        let more = if waits.len() > SHOWN { "; …" } else { "" };
-        Some(format!("{what}{circle}: {}{more}", reported.join("; ")))
+        Some(format!("{what}{circle}: {reported}"))
     }
 }
 

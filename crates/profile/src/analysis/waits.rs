@@ -65,14 +65,13 @@ fn site(
     }
     parts.fit(&raw.sum.waits(work.clock));
     blocked.extend(parts.blocked(id));
-    let frames = work.symbols.of_return_address(raw.address);
     let mut usage = raw.sum.usage(work.clock, work.reports);
     if raw.op != Op::Read {
         usage = held_by_one(usage, work.duration_ns);
     }
     Site {
         lock: sites.lock_id(raw.key.0).unwrap_or_default(),
-        frames: super::names::without_lock_classes(&mut work.symbols, frames, raw.address),
+        frames: super::call_site(&mut work.symbols, raw.address),
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
         usage,

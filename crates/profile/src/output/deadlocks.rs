@@ -1,8 +1,7 @@
 //! Describes threads that wait for one another.
 
 use super::names::{brief, cut};
-use crate::figures::time;
-use crate::model::{Deadlock, LockKind, Profile, StuckWait};
+use crate::model::{Deadlock, Profile};
 
 /// The number of waits of a cycle that are listed in a sentence.
 const SHOWN: usize = 4;
@@ -41,38 +40,18 @@ pub(crate) fn sentence(deadlock: &Deadlock) -> String {
     format!("DEADLOCK: {}: {}{more}.", summary(deadlock), shown.collect::<Vec<_>>().join("; "))
 }
 
-/// Returns what is known of each wait, one line each.
-pub(crate) fn evidence(deadlock: &Deadlock) -> Vec<String> {
-    let waits = &deadlock.waits;
-    let line = |(place, wait): (usize, &StuckWait)| {
-        let held_by = &waits[(place + 1) % waits.len()].thread;
-        let at = wait.place.as_ref().map(|place| format!(" in {}", brief(place))).unwrap_or_default();
-        let long = wait.wait_ns.filter(|ns| *ns > 0).map(|ns| format!(" for {}", time(ns))).unwrap_or_default();
-        let taken = wait.taken.as_ref().map(|place| format!(" since {}", brief(place))).unwrap_or_default();
-        let held = if deadlock.all_wait { String::new() } else { format!("; `{}` has it{taken}", cut(held_by)) };
-        format!("`{}` has waited{long} for `{}`{at}{held}", cut(&wait.thread), brief(&wait.lock))
-    };
-    waits.iter().enumerate().map(line).collect()
-}
-
-/// Returns what to change in the program.
-pub(crate) fn change(deadlock: &Deadlock, profile: &Profile) -> &'static str {
-    let kind = |wait: &StuckWait| wait.lock_id.and_then(|id| profile.locks.get(id as usize)).map(|lock| lock.kind);
-    match &deadlock.waits[..] {
-        _ if deadlock.all_wait => {
-            "find who took these locks and did not release them: a reader that waits to write, or a thread that ended"
-        }
-        [alone] if kind(alone) == Some(LockKind::RwLock) => {
-            "release the lock before taking it again: a thread that reads cannot wait to write, and the other way round"
-        }
-        [_] => "release the lock before taking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)",
-        _ => "take these locks in one order everywhere, or release the first before waiting for the second",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advice::advise;
+    use crate::model::StuckWait;
+
+    /// Returns the evidence and the change that the advice has on a deadlock.
+    fn advised(deadlock: Deadlock) -> (Vec<String>, String) {
+        let mut advice = advise(&Profile { deadlocks: vec![deadlock], ..Profile::default() });
+        let finding = advice.findings.remove(0);
+        (finding.evidence, finding.change.unwrap_or_default())
+    }
 
     fn circle(threads: &[&str]) -> Deadlock {
         let wait = |thread: &&str| StuckWait {
@@ -86,7 +65,8 @@ mod tests {
     #[test]
     fn where_all_wait_nobody_is_named_as_owner() {
         let all = Deadlock { all_wait: true, ..circle(&["a", "b"]) };
-        let shown = sentence(&all) + &evidence(&all).join("\n") + change(&all, &Profile::default());
+        let (evidence, change) = advised(all.clone());
+        let shown = sentence(&all) + &evidence.join("\n") + &change;
         assert!(shown.contains("all 2 threads that take locks wait for one") && !shown.contains("has it"), "{shown}");
     }
 
@@ -110,10 +90,11 @@ mod tests {
         alone.waits[0].taken = Some("once (x.c:5)".to_owned());
         let shown = sentence(&alone);
         assert_eq!(shown, "DEADLOCK: a thread waits for a lock that it has itself: `a 1` waits for `lock of a 1`.");
+        let (evidence, change) = advised(alone);
         assert_eq!(
-            evidence(&alone),
+            evidence,
             ["`a 1` has waited for 3.00 s for `lock of a 1` in twice (x.c:7); `a 1` has it since once (x.c:5)"]
         );
-        assert!(change(&alone, &Profile::default()).contains("RECURSIVE"));
+        assert!(change.contains("RECURSIVE"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::folded;
 use crate::model::Profile;
+use crate::text::lines::plain;
 use anyhow::{Context, Result};
 use inferno::flamegraph::{self, Options};
 use std::io::Write;
@@ -23,7 +24,7 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
 fn draw(profile: &Profile, lines: &[String], to: &mut dyn Write) -> Result<()> {
     let mut options = Options::default();
     options.title = "Time that threads waited for locks".to_owned();
-    options.subtitle = Some(folded::plain(&profile.program.command.join(" ")));
+    options.subtitle = Some(plain(&profile.program.command.join(" ")));
     options.count_name = "us".to_owned();
     // A stack has the same colours in every run.
     options.hash = true;

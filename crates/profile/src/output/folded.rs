@@ -2,10 +2,10 @@
 
 use super::stacks;
 use crate::model::{Frame, Profile};
+use crate::text::lines::plain;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::io::Write;
-use turnwise_preload_abi::terminal::is_obeyed;
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     for line in lines(profile) {
@@ -40,11 +40,6 @@ fn escaped(name: &str) -> String {
         return "?".to_owned();
     }
     plain(name).replace(';', ":")
-}
-
-/// Returns text without characters that end lines or that terminals interpret.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

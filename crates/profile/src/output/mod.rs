@@ -4,7 +4,7 @@ mod check;
 pub(crate) mod deadlocks;
 mod firefox;
 mod flame;
-pub(crate) mod folded;
+mod folded;
 pub(crate) mod headlines;
 mod html;
 pub mod json;
@@ -19,78 +19,42 @@ mod stacks;
 
 use crate::model::Profile;
 use anyhow::Result;
-pub use headlines::headlines;
-use std::io::Write;
+pub use headlines::{headlines, took_none};
+use std::io;
 
 /// An output format.
 pub struct Format {
-    /// Its name, for people.
-    pub name: &'static str,
     /// The option that requests it, without dashes.
     pub flag: &'static str,
-    /// The extension of its files.
-    pub extension: &'static str,
     /// Its purpose, in one line.
     pub help: &'static str,
-    write: fn(&Profile, &mut dyn Write) -> Result<()>,
+    write: Write,
+}
+
+type Write = fn(&Profile, &mut dyn io::Write) -> Result<()>;
+
+const fn format(flag: &'static str, help: &'static str, write: Write) -> Format {
+    Format { flag, help, write }
 }
 
 /// All formats.
 pub const FORMATS: &[Format] = &[
-    Format {
-        name: "JSON",
-        flag: "json",
-        extension: "json",
-        help: "All data of the profile, for programs, and for `--from`",
-        write: json::write,
-    },
-    Format {
-        name: "HTML",
-        flag: "html",
-        extension: "html",
-        help: "A page with tables, flame graph and timelines: one file, works offline",
-        write: html::write,
-    },
-    Format {
-        name: "folded stacks",
-        flag: "folded",
-        extension: "folded",
-        help: "Wait time (us) by stack, a line each, for flame graph tools",
-        write: folded::write,
-    },
-    Format {
-        name: "flame graph",
-        flag: "flame",
-        extension: "svg",
-        help: "Wait time by stack, as an SVG to click through in a browser",
-        write: flame::write,
-    },
-    Format {
-        name: "pprof",
-        flag: "pprof",
-        extension: "pb.gz",
-        help: "For `go tool pprof` and other tools that read its format: contentions, delay, hold time",
-        write: pprof::write,
-    },
-    Format {
-        name: "Firefox profiler",
-        flag: "firefox",
-        extension: "firefox.json",
-        help: "Waits and holds of each thread, for profiler.firefox.com (works offline there)",
-        write: firefox::write,
-    },
-    Format {
-        name: "Perfetto trace",
-        flag: "perfetto",
-        extension: "pftrace",
-        help: "Waits and holds by thread and by lock, for ui.perfetto.dev",
-        write: perfetto::write,
-    },
+    format("json", "All data of the profile, for programs, and for `--from`", json::write),
+    format("html", "A page with tables, flame graph and timelines: one file, works offline", html::write),
+    format("folded", "Wait time (us) by stack, a line each, for flame graph tools", folded::write),
+    format("flame", "Wait time by stack, as an SVG to click through in a browser", flame::write),
+    format(
+        "pprof",
+        "For `go tool pprof` and other tools that read its format: contentions, delay, hold time",
+        pprof::write,
+    ),
+    format("firefox", "Waits and holds of each thread, for profiler.firefox.com (works offline there)", firefox::write),
+    format("perfetto", "Waits and holds by thread and by lock, for ui.perfetto.dev", perfetto::write),
 ];
 
 impl Format {
     /// Writes a profile.
-    pub fn write(&self, profile: &Profile, to: &mut dyn Write) -> Result<()> {
+    pub fn write(&self, profile: &Profile, to: &mut dyn io::Write) -> Result<()> {
         (self.write)(profile, to)
     }
 }

@@ -1,8 +1,7 @@
 //! Readable names.
 
-use crate::analysis::is_wrapper;
+use crate::analysis::{is_lock_class, is_wrapper};
 use crate::model::{Frame, FrameId, Profile, Site};
-use std::collections::BTreeMap;
 
 /// The length above which names are cut in the middle where every event would repeat them: templates reach thousands.
 const LONGEST: usize = 240;
@@ -34,16 +33,37 @@ pub(crate) fn site(profile: &Profile, site: &Site) -> String {
 /// by far the most of its waits.
 pub(crate) fn caller(profile: &Profile, site: &Site) -> Option<FrameId> {
     let wraps = |number: &FrameId| is_wrapper(&profile.frames[*number as usize]);
-    if site.frames.is_empty() || !site.frames.iter().all(wraps) {
-        return None;
-    }
-    let mut times: BTreeMap<FrameId, u64> = BTreeMap::new();
+    let is_wrapper = !site.frames.is_empty() && site.frames.iter().all(wraps);
+    callers(profile, site).first().filter(|_| is_wrapper).map(|(caller, _)| *caller)
+}
+
+/// Returns the first frames outside the site's functions and functions that only lock for others, with wait times.
+pub(crate) fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
+    let mut found: Vec<(FrameId, u64)> = Vec::new();
     for usage in &site.stacks {
         let stack = &profile.stacks[usage.stack as usize];
-        let outside = stack.iter().find(|frame| !site.frames.contains(frame) && !wraps(frame));
-        outside.into_iter().for_each(|&frame| *times.entry(frame).or_default() += usage.wait_ns);
+        // The frame that names the site, which may be inlined in the next; none if the call is unknown.
+        let is_class = |frame: &FrameId| is_lock_class(&profile.frames[*frame as usize]);
+        let named = stack.iter().position(|frame| !is_class(frame)).filter(|_| !site.frames.is_empty());
+        let own = named.map_or(0, |place| place + 1);
+        let inside = |frame: &FrameId| is_wrapper(&profile.frames[*frame as usize]);
+        let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
+        if is_root(&profile.frames[*caller as usize].function) {
+            continue;
+        }
+        match found.iter_mut().find(|(known, _)| known == caller) {
+            Some((_, wait)) => *wait += usage.wait_ns,
+            None => found.push((*caller, usage.wait_ns)),
+        }
     }
-    times.into_iter().max_by_key(|&(_, time)| time).map(|(frame, _)| frame)
+    found.sort_by_key(|(_, wait)| std::cmp::Reverse(*wait));
+    found
+}
+
+/// Returns whether a function only starts threads or programs.
+pub(crate) fn is_root(function: &str) -> bool {
+    ["start_thread", "clone3", "__clone", "_start", "thread_start"].contains(&function)
+        || function.starts_with("__libc_start")
 }
 
 fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> String {
@@ -63,9 +83,10 @@ fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> Stri
     }
 }
 
-/// Returns a name for a sentence: long template arguments are left out, and a name that is still long is cut.
+/// Returns a name for a sentence, on one line: long template arguments are left out, and a name that is still long is
+/// cut.
 pub(crate) fn brief(name: &str) -> String {
-    cut_to(&without_arguments(name), LONGEST_IN_SENTENCE)
+    cut_to(&without_arguments(name), LONGEST_IN_SENTENCE).replace(['\n', '\r'], " ")
 }
 
 /// Formats a lock in a sentence: `` `cache_lock` ``, `the lock made in Log::open`.

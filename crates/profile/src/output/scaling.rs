@@ -1,47 +1,24 @@
 //! Describes a forecast in words.
 
-use crate::figures::count;
 use crate::model::{Profile, Scaling};
 use crate::output::names;
+use crate::template::{self, Serde, context};
 
 /// Returns one sentence for each design, on the lock that becomes the wall; then the model's error; then its limits. A
 /// model with a large error where it can be checked names no lock.
 #[must_use]
 pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
-    let mut shown = if scaling.is_off() { vec![NO_VERDICT.to_owned()] } else { walls(profile, scaling) };
-    let check = &scaling.check;
-    let off = check.error().map_or_else(String::new, |error| format!(" ({:+.0}%)", error * 100.0));
-    shown.push(format!(
-        "The model's error where it can be checked: with {} threads on {} CPUs it gives {} acquisitions a second, \
-         and {} were recorded{off}.",
-        check.threads,
-        check.cpus,
-        count(check.model_per_s as u64),
-        count(check.recorded_per_s as u64)
-    ));
-    shown.push(
-        "The model knows how often each lock is taken and how long it is held, but not their order, phases or nesting."
-            .to_owned(),
-    );
-    shown
-}
-
-const NO_VERDICT: &str = "No verdict: the model is off by more than 20% where it can be checked, so what it forecasts \
-                          for more CPUs may be wrong as well. `turnwise-lab sim --record` replays a recording in \
-                          order.";
-
-fn walls(profile: &Profile, scaling: &Scaling) -> Vec<String> {
-    let designs = scaling.designs.iter();
-    let shown = designs.map(|design| match design.wall {
-        Some((cpus, lock)) => format!(
-            "With {}, {} is the first bottleneck: from {cpus} CPUs on, threads wait for it for more than half \
-                 their time.",
-            design.name,
-            names::lock_in_sentence(&profile.locks[lock as usize].name)
-        ),
-        None => format!("With {} no lock becomes a bottleneck.", design.name),
+    let lock = |lock: u32| names::lock_in_sentence(&profile.locks[lock as usize].name);
+    let designs = scaling.designs.iter().map(|design| {
+        context! { lock => design.wall.map(|(_, of)| lock(of)), ..Serde(design) }
     });
-    shown.collect()
+    let values = context! {
+        designs => designs.collect::<Vec<_>>(),
+        check => Serde(&scaling.check),
+        error => scaling.check.error(),
+        is_off => scaling.is_off(),
+    };
+    template::lines(include_str!("../../assets/scaling.jinja"), values)
 }
 
 #[cfg(test)]

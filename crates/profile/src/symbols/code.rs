@@ -1,13 +1,15 @@
-//! Finds functions and source lines in a module, from its DWARF, including code that was inlined elsewhere.
+//! Finds functions and source lines in a module, from its debug information, including code that was inlined elsewhere.
 //!
-//! This does not use `addr2line`, as `file.rs` does, which finds what is at an address; here the addresses are sought.
+//! `addr2line` finds what is at an address; here the addresses are sought, so it is asked about all of them.
 
-use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, EndianSlice, RunTimeEndian, Unit, UnitRef};
+use super::file::SymbolFile;
+use super::identity::open;
+use super::{Identity, Module};
+use addr2line::Loader;
 use indexmap::{IndexMap, IndexSet};
-use object::{Object, ObjectSection};
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 /// The functions and lines of a module.
 #[derive(Default)]
@@ -27,95 +29,39 @@ struct Line {
     range: Range<u64>,
 }
 
-type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
-type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
-
-/// The most steps to a function's origin: it can be an instance of an instance; more steps are damage.
-const ORIGINS_MAX: u32 = 8;
-
 impl Code {
-    /// Reads all of it; damaged parts are left out.
+    /// Reads all of the file at a path, or of its debug file; damaged parts are left out.
     #[must_use]
-    pub fn read(file: &object::File) -> Code {
-        let mut debug = Code { is_there: file.section_by_name(".debug_info").is_some(), ..Code::default() };
-        let order = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-        let load = |section: gimli::SectionId| -> Result<Cow<[u8]>, gimli::Error> {
-            let data = file.section_by_name(section.name()).and_then(|section| section.uncompressed_data().ok());
-            Ok(data.unwrap_or_default())
-        };
-        let Ok(sections) = gimli::DwarfSections::load(load) else { return debug };
-        let dwarf = sections.borrow(|section| EndianSlice::new(section, order));
-        let mut headers = dwarf.units();
-        let mut units = Vec::new();
-        while let Ok(Some(header)) = headers.next() {
-            units.extend(dwarf.unit(header));
+    pub fn read(path: &Path) -> Code {
+        let mut code = Code::default();
+        let Ok(file) = open(path) else { return code };
+        let identity = Identity::Open(Arc::new(file));
+        let file = SymbolFile::open(&Module { range: 0..u64::MAX, base: 0, path: path.to_owned(), identity });
+        for loader in &file.loaders {
+            if !code.is_there {
+                code.add(loader);
+            }
         }
-        let all = Units { dwarf: &dwarf, units: &units };
-        for unit in &units {
-            // An error ends the unit; the others may be sound.
-            let _ = debug.read_lines(unit.unit_ref(&dwarf));
-            let _ = debug.read_functions(&all, unit.unit_ref(&dwarf));
-        }
-        debug
+        code
     }
 
-    fn read_lines<'d>(&mut self, unit: UnitRef<Slice<'d>>) -> gimli::Result<()> {
-        let Some(program) = unit.line_program.clone() else { return Ok(()) };
-        let mut files = HashMap::new();
-        let mut before: Option<(u64, u64, u64)> = None;
-        let mut rows = program.rows();
-        while let Some((header, row)) = rows.next_row()? {
-            if let Some((file, line, start)) = before.take().filter(|(_, _, start)| *start < row.address()) {
-                let file =
-                    *files.entry(file).or_insert_with(|| self.files.insert_full(file_name(unit, header, file)).0);
-                self.lines.push(Line { file, line, range: start..row.address() });
-            }
-            if let (false, Some(line)) = (row.end_sequence(), row.line()) {
-                before = Some((row.file_index(), line.get(), row.address()));
-            }
-        }
-        Ok(())
-    }
-
-    fn read_functions<'d>(&mut self, all: &Units<'_, 'd>, unit: UnitRef<Slice<'d>>) -> gimli::Result<()> {
-        let mut entries = unit.entries();
-        while let Some(entry) = entries.next_dfs()? {
-            let is_inlined = entry.tag() == gimli::DW_TAG_inlined_subroutine;
-            if !is_inlined && entry.tag() != gimli::DW_TAG_subprogram {
-                continue;
-            }
-            let mut found = Vec::new();
-            let mut ranges = unit.die_ranges(entry)?;
-            while let Some(range) = ranges.next()? {
-                if range.begin < range.end && range.begin != 0 {
-                    found.push(range.begin..range.end);
+    /// Adds each piece of code to its line and function, and to those into which it is inlined.
+    fn add(&mut self, loader: &Loader) {
+        for (start, bytes, _) in loader.find_location_range(0, u64::MAX).into_iter().flatten() {
+            self.is_there = true;
+            let (range, frames) = (start..start.saturating_add(bytes), loader.find_frames(start));
+            let Ok(mut frames) = frames else { continue };
+            while let Ok(Some(frame)) = frames.next() {
+                if let Some(name) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) {
+                    extend(self.functions.entry(name.into_owned()).or_default(), &range);
+                }
+                let place = frame.location.as_ref().and_then(|place| Some((place.file?, place.line?)));
+                if let Some((file, line)) = place {
+                    let file = self.files.insert_full(file.to_owned()).0;
+                    self.lines.push(Line { file, line: line.into(), range: range.clone() });
                 }
             }
-            if found.is_empty() {
-                continue;
-            }
-            if is_inlined {
-                self.read_inlined_call(unit, entry, &found);
-            }
-            if let Some(name) = all.name(unit, entry, ORIGINS_MAX) {
-                self.functions.entry(name).or_default().extend(found);
-            }
         }
-        Ok(())
-    }
-
-    /// Adds the inlined function's code to the line on which it is called.
-    fn read_inlined_call<'d>(&mut self, unit: UnitRef<Slice<'d>>, entry: &Entry<'d>, ranges: &[Range<u64>]) {
-        let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
-        let file = match entry.attr_value(gimli::DW_AT_call_file) {
-            Some(AttributeValue::FileIndex(index)) => Some(index),
-            _ => number(gimli::DW_AT_call_file),
-        };
-        let (Some(file), Some(line), Some(program)) = (file, number(gimli::DW_AT_call_line), &unit.line_program) else {
-            return;
-        };
-        let file = self.files.insert_full(file_name(unit, program.header(), file)).0;
-        self.lines.extend(ranges.iter().map(|range| Line { file, line, range: range.clone() }));
     }
 
     /// Returns the code of functions whose linker name is wanted.
@@ -145,46 +91,11 @@ pub fn is_end_of_path(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }
 
-fn file_name<'d>(unit: UnitRef<Slice<'d>>, header: &gimli::LineProgramHeader<Slice<'d>>, index: u64) -> String {
-    let Some(file) = header.file(index) else { return String::new() };
-    let text = |value| unit.attr_string(value).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = text(file.path_name());
-    match file.directory(header).map(text) {
-        Some(directory) if !name.starts_with('/') && !directory.is_empty() => format!("{directory}/{name}"),
-        _ => name,
-    }
-}
-
-/// The units of a module, between which references go.
-struct Units<'a, 'd> {
-    dwarf: &'a gimli::Dwarf<Slice<'d>>,
-    units: &'a [Unit<Slice<'d>>],
-}
-
-impl<'d> Units<'_, 'd> {
-    /// Returns the linker name; for C functions, the name.
-    fn name(&self, unit: UnitRef<Slice<'d>>, entry: &Entry<'d>, steps: u32) -> Option<String> {
-        let text = |value| unit.attr_string(value).ok().map(|text| text.to_string_lossy().into_owned());
-        let linkage = [gimli::DW_AT_linkage_name, gimli::DW_AT_MIPS_linkage_name];
-        if let Some(name) = linkage.into_iter().find_map(|name| entry.attr_value(name)).and_then(text) {
-            return Some(name);
-        }
-        let origins = [gimli::DW_AT_abstract_origin, gimli::DW_AT_specification];
-        let origin = origins.into_iter().find_map(|name| entry.attr_value(name)).filter(|_| steps > 0);
-        let of_origin = match origin {
-            Some(AttributeValue::UnitRef(offset)) => {
-                unit.entry(offset).ok().and_then(|origin| self.name(unit, &origin, steps - 1))
-            }
-            Some(AttributeValue::DebugInfoRef(offset)) => self.elsewhere(offset, steps - 1),
-            _ => None,
-        };
-        of_origin.or_else(|| entry.attr_value(gimli::DW_AT_name).and_then(text))
-    }
-
-    fn elsewhere(&self, offset: gimli::DebugInfoOffset, steps: u32) -> Option<String> {
-        let (unit, offset) = self.units.iter().find_map(|unit| Some((unit, offset.to_unit_offset(&unit.header)?)))?;
-        let entry = unit.entry(offset).ok()?;
-        self.name(unit.unit_ref(self.dwarf), &entry, steps)
+/// Adds a range to those of a function, whose pieces come in order.
+fn extend(ranges: &mut Vec<Range<u64>>, range: &Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range.clone()),
     }
 }
 
@@ -216,8 +127,7 @@ int main(void) { return outer(sink); }
         std::fs::write(&source, SOURCE).unwrap();
         let compiled = std::process::Command::new("gcc").args(["-O2", "-g", "-o"]).arg(&program).arg(&source).status();
         assert!(compiled.expect("gcc").success());
-        let data = std::fs::read(&program).unwrap();
-        let debug = Code::read(&object::File::parse(&*data).unwrap());
+        let debug = Code::read(&program);
         assert!(debug.is_there && debug.files().any(|path| is_end_of_path("small.c", path)));
         let code = |name: &str| -> Vec<Range<u64>> {
             debug.functions(|found| found == name).into_iter().flat_map(|(_, ranges)| ranges.to_vec()).collect()

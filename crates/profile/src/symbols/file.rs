@@ -18,7 +18,7 @@ use turnwise_present::printable;
 /// The symbols of a file.
 pub(super) struct SymbolFile {
     /// The loaders, the debug file's first, if there is one.
-    loaders: Vec<Loader>,
+    pub(super) loaders: Vec<Loader>,
     /// The variables (address, size, name), by address.
     variables: Vec<Variable>,
     /// Functions that the file contains compressed, in the form of variables.

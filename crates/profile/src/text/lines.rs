@@ -1,11 +1,11 @@
 //! Lines of a terminal's report: figures and fixed words are kept whole, the program's names are shortened.
 
-pub(super) use crate::output::folded::plain;
 use textwrap::Options;
 use textwrap::core::display_width as width;
+use turnwise_preload_abi::terminal::is_obeyed;
 
 /// The number of columns of a report.
-pub(super) const COLUMNS: usize = 100;
+const COLUMNS: usize = 100;
 /// The shortest useful name.
 const LEAST: usize = 10;
 
@@ -27,6 +27,11 @@ pub fn shortened(name: &str, columns: usize) -> String {
     start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
+/// Returns text without characters that end lines or that terminals interpret.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect()
+}
+
 /// Returns a name without separate parts in brackets that are not a line of a file: `f (libc.so.6)` becomes `f`.
 fn without_modules(name: &str) -> String {
     let is_module = |word: &str| word.starts_with('(') && word.ends_with(')') && word.len() > 2 && !word.contains(':');
@@ -45,12 +50,12 @@ fn beginning(characters: impl Iterator<Item = char>, columns: usize) -> Vec<char
 }
 
 /// Returns a line of names, each after its fixed words, and the text after the last: names share the remaining room.
-pub(super) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
+pub(crate) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
     let fixed = parts.iter().map(|(before, _)| width(before)).sum::<usize>() + width(after);
     let wanted: Vec<usize> = parts.iter().map(|(_, name)| width(&plain(name))).collect();
     let rooms = shared(&wanted, COLUMNS.saturating_sub(fixed));
     let named = parts.iter().zip(rooms).map(|((before, name), room)| (*before).to_owned() + &shortened(name, room));
-    named.collect::<String>() + after + "\n"
+    named.collect::<String>() + after
 }
 
 /// Returns the room for each name: those that need less than an equal part leave the rest to the longer ones.
@@ -67,14 +72,24 @@ pub fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
 }
 
 /// Wraps `text` to lines, the second and further ones after `indent`.
-pub(super) fn wrapped(text: &str, indent: &str) -> String {
-    textwrap::fill(&plain(text), Options::new(COLUMNS).subsequent_indent(indent)) + "\n"
+pub(crate) fn wrapped(text: &str, indent: &str) -> String {
+    textwrap::fill(&plain(text), Options::new(COLUMNS).subsequent_indent(indent))
+}
+
+/// Returns a line that is shortened if it is too long.
+pub(crate) fn line(indent: usize, text: &str) -> String {
+    " ".repeat(indent) + &shortened(text, COLUMNS.saturating_sub(indent))
+}
+
+/// Returns whether one line has room for a text.
+pub(crate) fn fits(text: &str) -> bool {
+    width(&plain(text)) <= COLUMNS
 }
 
 /// Returns both on one line if there is room, otherwise on two.
-pub(super) fn joined(indent: &str, first: &str, second: &str) -> String {
-    let line = format!("{indent}{first}, {second}\n");
-    if width(line.trim_end()) <= COLUMNS { line } else { format!("{indent}{first}\n{indent}{second}\n") }
+pub(crate) fn joined(indent: &str, first: &str, second: &str) -> String {
+    let line = format!("{indent}{first}, {second}");
+    if fits(&line) { line } else { format!("{indent}{first}\n{indent}{second}") }
 }
 
 /// Returns a report whose lines have at most the allowed width: long lines are continued on the next line, not cut.
@@ -85,7 +100,7 @@ pub(super) fn within(report: &str) -> String {
             return plain(line) + "\n";
         }
         let indent = line.chars().take_while(|c| *c == ' ').count() + 2;
-        wrapped(line, &" ".repeat(indent))
+        wrapped(line, &" ".repeat(indent)) + "\n"
     };
     report.lines().map(line).collect()
 }
@@ -112,7 +127,7 @@ mod tests {
         assert_eq!(shared(&[90, 90], 0), [LEAST, LEAST]);
         let line = fitted(&[("held by ", &"x".repeat(200)), (" while ", "wait")], " waited (1 ms)");
         assert_eq!(width(line.trim_end()), COLUMNS);
-        assert!(line.ends_with("x while wait waited (1 ms)\n"), "{line}");
+        assert!(line.ends_with("x while wait waited (1 ms)"), "{line}");
     }
 
     #[test]
@@ -121,7 +136,7 @@ mod tests {
         let text = within(&format!("  {words}"));
         assert_eq!(text.split_whitespace().count(), 50);
         assert!(text.lines().all(|line| width(line) <= COLUMNS), "{text}");
-        assert_eq!(joined(" ", "a", "b"), " a, b\n");
+        assert_eq!(joined(" ", "a", "b"), " a, b");
         assert_eq!(joined(" ", &"a".repeat(98), "b").lines().count(), 2);
     }
 }

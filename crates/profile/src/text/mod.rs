@@ -1,60 +1,183 @@
-//! The report for a terminal: 100 columns, the most important first.
+//! The report for a terminal: 100 columns, the most important first. `assets/report.jinja` has its words.
 
-mod figures;
-mod futex;
-mod lines;
-mod live;
-mod locks;
-mod summary;
+pub(crate) mod lines;
 
-use crate::model::{FrameId, Method, Profile, Site};
-use crate::output::names::base;
+use crate::model::{
+    Condition, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step, Usage,
+};
+use crate::output::names::{base, callers, is_root};
 use crate::output::{deadlocks, headlines};
-use figures::{count, plural, share, time};
-use lines::{fitted, wrapped};
+use crate::template::{Words, context};
 pub use lines::{shared, shortened};
-use std::fmt::Write;
+use minijinja::value::{Serde, Value};
+use std::cmp::Reverse;
 
-/// The number of lines of a section that is not about the locks themselves.
+/// The numbers of locks and of call sites in the tables, and of locks with details.
+const ROWS: usize = 10;
+const DETAILED: usize = 3;
+/// The number of lines of a section that is not about the locks themselves, and of sites of a lock.
 const LINES: usize = 5;
 /// The most columns of a call site's name: its share of the wait time precedes it.
 const SITE: usize = 90;
 /// The number of columns of a name next to others.
 const BESIDE: usize = 60;
+/// The number of columns of a time course.
+const COURSE: usize = 48;
 
 /// Formats the report for a terminal.
 #[must_use]
 pub fn report(profile: &Profile) -> String {
-    let mut text: String = deadlocks::sentences(profile).map(|sentence| wrapped(&sentence, "  ")).collect();
-    for missing in &profile.recording.missing {
-        text += &wrapped(missing, "");
-    }
-    match profile.recording.method {
-        Method::Recorder => recorded(&mut text, profile),
-        Method::FutexTrace => futex::report(&mut text, profile),
-        Method::Live => live::report(&mut text, profile),
-    }
-    text.extend(headlines::others(profile).map(|others| wrapped(&format!("Note: {others}."), "      ")));
-    lines::within(&text)
+    lines::within(&Words::of(include_str!("../../assets/report.jinja")).render(facts(profile)))
 }
 
-/// Writes the report on a recording.
-fn recorded(text: &mut String, profile: &Profile) {
-    if profile.locks.iter().all(|lock| lock.usage.acquisitions == 0) {
-        // No acquisitions were counted: the method and the locks' events are not worth mentioning.
-        summary::command(text, profile);
-        summary::no_locks(text, profile);
-        return;
+/// Returns what the template knows: totals, and the first of each list.
+fn facts(profile: &Profile) -> Value {
+    let mut by_site: Vec<&Site> = profile.sites.iter().collect();
+    by_site.sort_by_key(|site| Reverse((site.usage.wait.sum_ns, site.usage.acquisitions)));
+    let first_site = profile.sites.iter().find(|site| site.lock == 0 && site.usage.wait.sum_ns > 0);
+    let detailed = (0..).zip(&profile.locks).take(DETAILED);
+    let detailed = detailed.filter(|(id, lock)| *id == 0 || lock.usage.wait.sum_ns > 0);
+    context! {
+        program => Serde(&profile.program),
+        command => profile.program.command.join(" "),
+        ending => ending(profile.program.ending),
+        deadlocks => deadlocks::sentences(profile).collect::<Vec<_>>(),
+        others => headlines::others(profile),
+        is_used => profile.locks.iter().any(|lock| lock.usage.acquisitions > 0),
+        first_site => first_site.map(|site| named_site(profile, site)),
+        top_site => profile.sites.first().map(|site| named_site(profile, site)),
+        pair => profile.blocked.first().map(|pair| context! {
+            waiter => site_name(profile, &profile.sites[pair.waiter as usize]),
+            holder => site_name(profile, &profile.sites[pair.holder as usize]),
+            wait_ns => pair.wait_ns,
+        }),
+        locks => profile.locks.iter().take(ROWS).map(named_lock).collect::<Vec<_>>(),
+        lock_count => profile.locks.len(),
+        detailed => detailed.map(|(id, lock)| self::detailed(profile, id, lock)).collect::<Vec<_>>(),
+        sites => by_site.iter().take(ROWS).map(|site| named_site(profile, site)).collect::<Vec<_>>(),
+        site_count => profile.sites.len(),
+        ..context! { ..lists(profile), ..headlines::totals(profile) }
     }
-    summary::of_locks(text, profile);
-    locks::table(text, profile);
-    locks::sites(text, profile);
-    locks::details(text, profile);
-    conditions(text, profile);
-    inversions(text, profile);
-    shared_lines(text, profile);
-    threads(text, profile);
-    notes(text, profile);
+}
+
+/// Returns what it knows of all that is neither a lock nor a call site.
+fn lists(profile: &Profile) -> Value {
+    let lock = |lock: &LockId| profile.locks[*lock as usize].name.clone();
+    let site = |site: u32| site_name(profile, &profile.sites[site as usize]);
+    let used: Vec<&Condition> = profile.conditions.iter().filter(|condition| condition.waits > 0).collect();
+    let mut threads: Vec<_> = profile.threads.iter().collect();
+    threads.sort_by_key(|thread| Reverse((thread.usage.wait.sum_ns, thread.usage.acquisitions)));
+    let conditions = used.iter().take(LINES).map(|condition| {
+        context! { mean_ns => condition.wait.mean_ns(), ..Serde(condition) }
+    });
+    let inversions = profile.inversions.iter().take(LINES).map(|pair| {
+        let (b_under_a, a_under_b) = (site(pair.b_under_a), site(pair.a_under_b));
+        context! { a => lock(&pair.a), b => lock(&pair.b), b_under_a, a_under_b }
+    });
+    let lines = profile.shared_lines.iter().take(LINES).map(|line| {
+        let locks: Vec<String> = line.locks.iter().map(|id| shortened(&lock(id), BESIDE)).collect();
+        context! { line => format!("{:#x}", line.line), locks }
+    });
+    let shown = threads.iter().take(LINES).map(|thread| {
+        let alive = thread.ended_ns.saturating_sub(thread.began_ns);
+        context! { name => thread.name.as_str(), tid => thread.tid, alive, ..usage(&thread.usage) }
+    });
+    context! {
+        conditions => conditions.collect::<Vec<_>>(),
+        condition_count => used.len(),
+        inversions => inversions.collect::<Vec<_>>(),
+        inversion_count => profile.inversions.len(),
+        lines => lines.collect::<Vec<_>>(),
+        line_count => profile.shared_lines.len(),
+        threads => shown.collect::<Vec<_>>(),
+        thread_count => threads.len(),
+    }
+}
+
+fn named_lock(lock: &Lock) -> Value {
+    context! { name => lock.name.as_str(), ..usage(&lock.usage) }
+}
+
+fn named_site(profile: &Profile, site: &Site) -> Value {
+    let lock = profile.locks[site.lock as usize].name.as_str();
+    context! { name => site_name(profile, site), lock, ..usage(&site.usage) }
+}
+
+fn detailed(profile: &Profile, id: LockId, lock: &Lock) -> Value {
+    let is_shown = |site: &Site| profile.recording.method == Method::Recorder || site.usage.wait.sum_ns > 0;
+    let sites = || (0..).zip(&profile.sites).filter(move |(_, site)| site.lock == id && is_shown(site));
+    let with_others = |(number, site): (u32, &Site)| {
+        let pairs = profile.blocked.iter().filter(|pair| pair.waiter == number).take(LINES);
+        let holder = |holder: u32| site_name(profile, &profile.sites[holder as usize]);
+        let blocked = pairs.map(|pair| context! { holder => holder(pair.holder), ..Serde(pair) });
+        let callers = callers(profile, site).into_iter().take(LINES);
+        let callers = callers.map(|(frame, wait_ns)| context! { name => place(profile, frame), wait_ns });
+        let (blocked, callers) = (blocked.collect::<Vec<_>>(), callers.collect::<Vec<_>>());
+        context! { blocked, callers, ..named_site(profile, site) }
+    };
+    context! {
+        address => format!("{:#x}", lock.address),
+        kind => kind(lock.kind),
+        is_rwlock => lock.kind == LockKind::RwLock,
+        symbol => lock.symbol.as_deref(),
+        made_by => made_by(profile, lock),
+        course => over_time(lock),
+        sites => sites().take(LINES).map(with_others).collect::<Vec<_>>(),
+        more_sites => sites().count().saturating_sub(LINES),
+        ..named_lock(lock)
+    }
+}
+
+/// Returns a usage with the figures computed from it.
+fn usage(usage: &Usage) -> Value {
+    let times = |times: &Distribution| {
+        context! {
+            p50 => times.quantile(0.5),
+            p99 => times.quantile(0.99),
+            mean_ns => times.mean_ns(),
+            ..Serde(times)
+        }
+    };
+    // The measured holds are mostly contended ones: the mean comes from the sum over all.
+    let mean_hold = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
+    context! { wait => times(&usage.wait), hold => times(&usage.hold), mean_hold, ..Serde(usage) }
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Running => ", still running".to_owned(),
+        Ending::Exited(0) => String::new(),
+        Ending::Ended => ", exit status not known".to_owned(),
+        Ending::Exited(status) => format!(", exit status {status}"),
+        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
+    }
+}
+
+fn kind(kind: LockKind) -> &'static str {
+    match kind {
+        LockKind::SpecialMutex => "mutex (robust, shared, or with priorities)",
+        LockKind::RwLock => "readers-writer lock",
+        _ => kind.name(),
+    }
+}
+
+/// Returns the innermost frames of the stack that created a lock, except those that only start programs and threads.
+fn made_by(profile: &Profile, lock: &Lock) -> Vec<String> {
+    let stack = lock.created.and_then(|stack| profile.stacks.get(stack as usize)).into_iter().flatten();
+    let own = stack.filter(|frame| !is_root(&profile.frames[**frame as usize].function));
+    own.take(3).map(|frame| place(profile, *frame)).collect()
+}
+
+/// Returns wait time over time as bars, and the length of each; `None`: there was no wait.
+fn over_time(lock: &Lock) -> Option<String> {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width = lock.over_time.len().div_ceil(COURSE).max(1);
+    let wait_ns = |part: &[Step]| part.iter().map(|step| step.wait_ns).sum();
+    let sums: Vec<u64> = lock.over_time.chunks(width).map(wait_ns).collect();
+    let most = sums.iter().copied().max().filter(|most| *most > 0)?;
+    let bar = |sum: &u64| BARS[(*sum as f64 / most as f64 * 8.0).ceil() as usize];
+    let course: String = sums.iter().map(bar).collect();
+    Some(format!("{course} ({} each)", crate::figures::time(lock.step_ns * width as u64)))
 }
 
 /// Formats a site in one line. For a function that only locks for others, the caller is also named.
@@ -75,35 +198,6 @@ fn site_name(profile: &Profile, site: &Site) -> String {
     shortened(&name, SITE)
 }
 
-/// Returns the first frames outside the site's functions and functions that only lock for others, with wait times.
-fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
-    let mut found: Vec<(FrameId, u64)> = Vec::new();
-    for usage in &site.stacks {
-        let stack = &profile.stacks[usage.stack as usize];
-        // The frame that names the site, which may be inlined in the next; none if the call is unknown.
-        let is_class = |frame: &FrameId| crate::analysis::is_lock_class(&profile.frames[*frame as usize]);
-        let named = stack.iter().position(|frame| !is_class(frame)).filter(|_| !site.frames.is_empty());
-        let own = named.map_or(0, |place| place + 1);
-        let inside = |frame: &FrameId| crate::analysis::is_wrapper(&profile.frames[*frame as usize]);
-        let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
-        if is_root(&profile.frames[*caller as usize].function) {
-            continue;
-        }
-        match found.iter_mut().find(|(known, _)| known == caller) {
-            Some((_, wait)) => *wait += usage.wait_ns,
-            None => found.push((*caller, usage.wait_ns)),
-        }
-    }
-    found.sort_by_key(|(_, wait)| std::cmp::Reverse(*wait));
-    found
-}
-
-/// Returns whether a function only starts threads or programs.
-fn is_root(function: &str) -> bool {
-    ["start_thread", "clone3", "__clone", "_start", "thread_start"].contains(&function)
-        || function.starts_with("__libc_start")
-}
-
 /// Formats a frame as `function (file:line)`.
 fn place(profile: &Profile, frame: FrameId) -> String {
     let frame = &profile.frames[frame as usize];
@@ -112,111 +206,6 @@ fn place(profile: &Profile, frame: FrameId) -> String {
         (Some(file), Some(line)) => format!("{function} ({}:{line})", shortened(base(file), 24)),
         _ if frame.module.is_empty() => function,
         _ => format!("{function} ({})", shortened(base(&frame.module), 24)),
-    }
-}
-
-fn conditions(text: &mut String, profile: &Profile) {
-    let used: Vec<_> = profile.conditions.iter().filter(|condition| condition.waits > 0).collect();
-    if used.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\nCONDITION VARIABLES\n     spurious wake-ups  timed out   signals  broadcasts  mean wait  variable"
-    );
-    for condition in used.iter().take(LINES) {
-        let figures = format!(
-            "{:>10} {:>11} {:>10} {:>9} {:>11} {:>10}  ",
-            count(condition.waits),
-            count(condition.woken_for_nothing),
-            count(condition.timed_out),
-            count(condition.signals),
-            count(condition.broadcasts),
-            time(condition.wait.mean_ns()),
-        );
-        *text += &fitted(&[(&figures, &condition.name)], "");
-    }
-    more(text, used.len(), LINES);
-}
-
-fn inversions(text: &mut String, profile: &Profile) {
-    if profile.inversions.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\nTAKEN IN BOTH ORDERS (two threads that do this at the same time wait for each other forever)"
-    );
-    for inversion in profile.inversions.iter().take(LINES) {
-        let name = |lock: u32| profile.locks[lock as usize].name.as_str();
-        let site = |site: u32| site_name(profile, &profile.sites[site as usize]);
-        let (a, b) = (name(inversion.a), name(inversion.b));
-        *text += &fitted(&[("  ", b), (" under ", a), (": ", &site(inversion.b_under_a))], "");
-        *text += &fitted(&[("  ", a), (" under ", b), (": ", &site(inversion.a_under_b))], "");
-    }
-    more(text, profile.inversions.len(), LINES);
-}
-
-fn shared_lines(text: &mut String, profile: &Profile) {
-    if profile.shared_lines.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\nON ONE CACHE LINE (taking one of them slows the others down: set them 64 bytes apart)");
-    for line in profile.shared_lines.iter().take(LINES) {
-        let names = line.locks.iter().map(|lock| shortened(&profile.locks[*lock as usize].name, BESIDE));
-        *text += &wrapped(&format!("  {:#x}: {}", line.line, names.collect::<Vec<_>>().join(", ")), "    ");
-    }
-    more(text, profile.shared_lines.len(), LINES);
-}
-
-fn threads(text: &mut String, profile: &Profile) {
-    if profile.threads.len() < 2 {
-        return;
-    }
-    let mut order: Vec<_> = profile.threads.iter().collect();
-    order.sort_by_key(|thread| std::cmp::Reverse((thread.usage.wait.sum_ns, thread.usage.acquisitions)));
-    let _ = writeln!(text, "\nTHREADS\n    waited  of its time  acquisitions  contended  thread");
-    for thread in order.iter().take(LINES) {
-        let usage = &thread.usage;
-        let alive = thread.ended_ns.saturating_sub(thread.began_ns);
-        let figures = format!(
-            "{:>10} {:>12} {:>13} {:>10}  ",
-            time(usage.wait.sum_ns),
-            share(usage.wait.sum_ns, alive),
-            count(usage.acquisitions),
-            share(usage.contended, usage.acquisitions),
-        );
-        *text += &fitted(&[(&figures, &thread.name)], &format!(" ({})", thread.tid));
-    }
-    more(text, order.len(), LINES);
-}
-
-fn notes(text: &mut String, profile: &Profile) {
-    let recording = &profile.recording;
-    let reported = format!(
-        "Every acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of \
-         each site's first waits, of waits of 100 us and more (of those under 1 ms 1 stack in 8), of 1 in {} others; \
-         hold times of 1 in {} uncontended acquisitions. Totals of what is sampled are scaled up.",
-        recording.stack_one_in, recording.hold_one_in
-    );
-    *text += "\n";
-    *text += &wrapped(&reported, "");
-    if recording.acquisitions_unattributed > 0 {
-        let acquisitions = plural(recording.acquisitions_unattributed, "acquisition is", "acquisitions are");
-        let _ = writeln!(text, "{acquisitions} in no line above.");
-    }
-    remarks(text, &recording.remarks);
-}
-
-fn remarks(text: &mut String, remarks: &[String]) {
-    for remark in remarks {
-        *text += &wrapped(&format!("Note: {remark}"), "      ");
-    }
-}
-
-fn more(text: &mut String, all: usize, shown: usize) {
-    if all > shown {
-        let _ = writeln!(text, "  … {} more: --json FILE has them", all - shown);
     }
 }
 

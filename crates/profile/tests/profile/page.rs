@@ -103,7 +103,7 @@ fn every_form_takes_every_profile() {
     for profile in [fixture::hostile(), fixture::program(0), Profile::default()] {
         for format in FORMATS {
             let mut bytes = Vec::new();
-            format.write(&profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.name));
+            format.write(&profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.flag));
         }
     }
 }

@@ -28,8 +28,8 @@ fn every_form_takes_it() {
     let profile = recorded();
     for format in FORMATS {
         let mut bytes = Vec::new();
-        format.write(&profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.name));
-        assert!(!bytes.is_empty(), "{}", format.name);
+        format.write(&profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.flag));
+        assert!(!bytes.is_empty(), "{}", format.flag);
     }
     let mut folded = Vec::new();
     by_flag("folded").expect("there is such a form").write(&profile, &mut folded).expect("it can be written");

@@ -14,7 +14,7 @@ pub(crate) fn show(profile: &Profile) {
     std::hint::black_box((headlines(profile), advice));
     for format in FORMATS {
         let mut bytes = Vec::new();
-        format.write(profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.name));
+        format.write(profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.flag));
         if format.flag == "html" {
             let page = String::from_utf8(bytes).expect("a page is text");
             assert_eq!(page.matches("</script>").count(), 2, "a name ended the page's script");

@@ -1,8 +1,8 @@
 //! Profiles of programs started for it on our locks, by the recorder inside these: the programs keep their speed.
 
 use super::log::Log;
-use super::{Look, PERIOD_NS, STEP, Seen, follow, maker, others};
-use crate::live::{Modules, unloads_of};
+use super::{Look, PERIOD_NS, STEP, Seen, maker, observed};
+use crate::live::Modules;
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
 use crate::profile::record::{exit_code, monotonic_ns, spawn, wait_beside};
@@ -12,7 +12,7 @@ use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
-use turnwise_live::{Channel, Error, Lost, Snapshot, Unloads, no_room, why_no_view};
+use turnwise_live::{Channel, Error, Snapshot, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
 /// The interval of checks for the program's live view.
@@ -36,30 +36,23 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
 /// whose threads wait for a lock counts.
 fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<Seen, Error> {
     let nothing = |at_ns| Look::nothing(pid, at_ns);
-    let (mut log, mut modules) = (Log::new(started_ns, pid), Modules::none());
+    let first = nothing(started_ns);
     let channel = match view(pid, &is_over) {
         Ok(channel) => channel,
         Err(missing) => {
-            let (first, last) = (nothing(started_ns), nothing(monotonic_ns()));
+            let (last, log, modules) = (nothing(monotonic_ns()), Log::new(started_ns, pid), Modules::none());
             return Ok(Seen { first, last, log, modules, losses: (0, 0), others: Vec::new(), missing });
         }
     };
-    let mut losses = (0, 0);
-    // It may have ended by now: then there are only the counts.
-    if channel.is_alive() {
-        modules = Modules::of(pid, || unloads_of(&channel));
-        let mut recorder = channel.record()?;
+    let mut recorder = channel.is_alive().then(|| channel.record()).transpose()?;
+    if let Some(recorder) = &mut recorder {
         recorder.ask(PERIOD_NS)?;
-        follow(&channel, &mut recorder, &mut log, &mut modules, &is_over)?;
-        losses = recorder.losses()?;
     }
-    let last = Look::at(&channel)?;
+    let seen = observed(&channel, recorder, first, &is_over)?;
     while !is_over() {
         std::thread::sleep(STEP);
     }
-    log.unwind(&mut modules);
-    modules.learn(last.snapshot.unloads.clone());
-    Ok(Seen { first: nothing(started_ns), last, log, modules, losses, others: others(&channel), missing: None })
+    Ok(seen)
 }
 
 /// Waits for the live view of a process; fails if it ended without one, with the reason if one was seen.
@@ -87,19 +80,7 @@ fn view(pid: u32, is_over: impl Fn() -> bool) -> Result<Channel, Option<String>>
 impl Look {
     /// Returns the look at a process before its first wait.
     fn nothing(pid: u32, at_ns: u64) -> Look {
-        let snapshot = Snapshot {
-            pid,
-            start: 0,
-            name: String::new(),
-            alive: true,
-            taken_ns: at_ns,
-            locks: Vec::new(),
-            threads: Vec::new(),
-            lost: Lost::default(),
-            is_exact: true,
-            rules: Vec::new(),
-            unloads: Unloads::default(),
-        };
+        let snapshot = Snapshot { pid, alive: true, taken_ns: at_ns, is_exact: true, ..Snapshot::default() };
         Look { snapshot, sums: Vec::new() }
     }
 }

@@ -3,12 +3,11 @@
 use crate::live::Modules;
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use turnwise_futex_trace::{Course, Dump};
+use turnwise_futex_trace::Dump;
 use turnwise_live::{Kind, Recorded, Released, Unloads, unnumbered};
 use turnwise_present::printable;
-use turnwise_profile::model::Distribution;
+use turnwise_profile::sums::{Course, Sum};
 use turnwise_profile::symbols::Module;
-use turnwise_recording::scale;
 
 /// The number of waits that are kept individually.
 const MOST_WAITS: usize = 200_000;
@@ -25,44 +24,6 @@ pub(super) type Place = (u64, Kind, u64);
 /// The index in [`Log::stacks`].
 pub(super) type Stack = usize;
 
-/// An estimate of a number of events and their total time.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Estimate {
-    waits: f64,
-    sum_ns: f64,
-    max_ns: u64,
-    buckets: BTreeMap<usize, f64>,
-}
-
-impl Estimate {
-    fn add(&mut self, ns: u64, weight: f64) {
-        self.waits += weight;
-        self.sum_ns += weight * ns as f64;
-        self.max_ns = self.max_ns.max(ns);
-        *self.buckets.entry(scale::bucket(ns)).or_default() += weight;
-    }
-
-    pub(super) fn merge(&mut self, other: &Estimate) {
-        self.waits += other.waits;
-        self.sum_ns += other.sum_ns;
-        self.max_ns = self.max_ns.max(other.max_ns);
-        for (bucket, count) in &other.buckets {
-            *self.buckets.entry(*bucket).or_default() += count;
-        }
-    }
-
-    /// Returns the waits, and their time.
-    pub(super) fn sums(&self) -> (u64, u64) {
-        (self.waits.round() as u64, self.sum_ns.round() as u64)
-    }
-
-    pub(super) fn distribution(&self) -> Distribution {
-        let buckets = self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), count.round() as u64));
-        let (count, sum_ns) = self.sums();
-        Distribution { count, sum_ns, max_ns: self.max_ns, buckets: buckets.filter(|(_, count)| *count > 0).collect() }
-    }
-}
-
 /// A wait that is kept.
 pub(super) struct Kept {
     pub(super) wait: Recorded,
@@ -77,10 +38,11 @@ pub(super) struct Life {
     /// When its first recorded wait began, and its last one ended, by `CLOCK_MONOTONIC`.
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
-    pub(super) waits: Estimate,
+    pub(super) waits: Sum,
 }
 
 /// All records so far.
+#[derive(Default)]
 pub(super) struct Log {
     began_ns: u64,
     pid: u32,
@@ -90,11 +52,11 @@ pub(super) struct Log {
     tried: HashSet<u64>,
     pub(super) stacks: IndexSet<Vec<u64>>,
     /// The waits by call site and stack.
-    pub(super) sites: BTreeMap<(Place, Stack), Estimate>,
+    pub(super) sites: BTreeMap<(Place, Stack), Sum>,
     /// The holds after recorded waits, by call site.
-    pub(super) holds: BTreeMap<Place, Estimate>,
+    pub(super) holds: BTreeMap<Place, Sum>,
     /// The waits by the lock's address, waiter's and holder's call site.
-    pub(super) blocked: BTreeMap<(Place, u64), Estimate>,
+    pub(super) blocked: BTreeMap<(Place, u64), Sum>,
     pub(super) threads: BTreeMap<u32, Life>,
     pub(super) courses: HashMap<u64, Course>,
     pub(super) kept: Vec<Kept>,
@@ -108,23 +70,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(began_ns: u64, pid: u32) -> Log {
-        Log {
-            began_ns,
-            pid,
-            pending: Vec::new(),
-            tried: HashSet::new(),
-            stacks: IndexSet::new(),
-            sites: BTreeMap::new(),
-            holds: BTreeMap::new(),
-            blocked: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            courses: HashMap::new(),
-            kept: Vec::new(),
-            records: 0,
-            with_holder: 0,
-            holders_unknown: 0,
-            released: HashMap::new(),
-        }
+        Log { began_ns, pid, ..Log::default() }
     }
 
     /// Adds the records since the last call.
@@ -298,8 +244,8 @@ mod tests {
         log.add(Vec::new(), &[released(2, 7_000, 8_000)], &mut modules, reported);
         log.unwind(&mut modules);
         let place = (0x10, Kind::Mutex, 0x400);
-        assert_eq!(log.sites[&(place, 0)].sums(), (51, 6_000));
-        assert_eq!(log.blocked[&(place, 0x500)].sums(), (51, 6_000));
+        assert_eq!(log.sites[&(place, 0)].totals(), (51, 6_000));
+        assert_eq!(log.blocked[&(place, 0x500)].totals(), (51, 6_000));
         assert_eq!(log.holds[&place].distribution().sum_ns, 300, "another wait's release is nobody's");
         assert_eq!(log.threads[&2].waits.distribution().count, 50);
         assert_eq!((log.records, log.kept.len(), log.kept[0].released_ns), (2, 2, Some(5_300)));

@@ -81,21 +81,34 @@ pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Prof
         program.join(" "),
         took.as_secs_f64() * 1e3
     );
-    let mut log = Log::new(first.snapshot.taken_ns, pid);
-    let mut modules = Modules::of(pid, || unloads_of(channel));
     let is_over =
         || has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time);
-    follow(channel, &mut recorder, &mut log, &mut modules, is_over).with_context(context)?;
-    let last = Look::at(channel).with_context(context)?;
-    let losses = recorder.losses().with_context(context)?;
-    drop(recorder);
-    log.unwind(&mut modules);
-    modules.learn(last.snapshot.unloads.clone());
+    let seen = observed(channel, Some(recorder), first, is_over).with_context(context)?;
     let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
     let mut about = futex::about(program, started, ending);
     about.policy = policy(pid);
-    let others = others(channel);
-    Ok(maker::profile(&Seen { first, last, log, modules, losses, others, missing: None }, about))
+    Ok(maker::profile(&seen, about))
+}
+
+/// Records the waits of a process until the end. Without a recorder, as it has ended, there are only its counts.
+fn observed(
+    channel: &Channel,
+    mut recorder: Option<Recorder>,
+    first: Look,
+    is_over: impl FnMut() -> bool,
+) -> Result<Seen, Error> {
+    let mut log = Log::new(first.snapshot.taken_ns, channel.pid());
+    let (mut modules, mut losses) = (Modules::none(), (0, 0));
+    if let Some(recorder) = &mut recorder {
+        modules = Modules::of(channel.pid(), || unloads_of(channel));
+        follow(channel, recorder, &mut log, &mut modules, is_over)?;
+        losses = recorder.losses()?;
+    }
+    let last = Look::at(channel)?;
+    drop(recorder);
+    log.unwind(&mut modules);
+    modules.learn(last.snapshot.unloads.clone());
+    Ok(Seen { first, last, log, modules, losses, others: others(channel), missing: None })
 }
 
 /// Takes records until the end, and ends the recording.

@@ -3,8 +3,9 @@
 use super::SWITCH_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{count, percent, share};
+use crate::figures::share;
 use crate::output::names;
+use crate::template::context;
 
 /// The share of wake-ups that found nothing to do. Some are natural: another thread may be first.
 const IN_VAIN: f64 = 0.3;
@@ -16,29 +17,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         if share(vain, woken) < IN_VAIN || !context.worthwhile(vain * SWITCH_NS) {
             return None;
         }
-        let by = format!("{} signals and {} broadcasts", count(condition.signals), count(condition.broadcasts));
-        let change = if condition.broadcasts > condition.signals {
-            "signal one waiter where only one can proceed, or use a condition variable for each awaited condition"
-        } else {
-            "signal only when the awaited condition holds, and after releasing the mutex"
-        };
-        Some(Finding {
-            rule: "woken-for-nothing",
-            title: format!(
-                "Threads that wait for `{}` are woken, find nothing and wait again",
-                names::brief(&condition.name)
-            ),
-            evidence: vec![format!(
-                "{} of {} wake-ups ({}) found nothing; {by}",
-                count(vain),
-                count(woken),
-                percent(vain, woken)
-            )],
-            change: Some(change.to_owned()),
-            hoped_ns: vain * SWITCH_NS,
-            locks: condition.mutex.into_iter().collect(),
-            ..Finding::default()
-        })
+        let (signals, broadcasts) = (condition.signals, condition.broadcasts);
+        let values = context! { name => names::brief(&condition.name), vain, woken, signals, broadcasts };
+        let locks = condition.mutex.into_iter().collect();
+        Some(Finding { locks, ..context.finding("woken-for-nothing", vain * SWITCH_NS, values) })
     });
     conditions.collect()
 }

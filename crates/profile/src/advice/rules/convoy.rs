@@ -3,8 +3,9 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{count, percent, share};
+use crate::figures::share;
 use crate::model::{Lock, LockId, LockKind, Usage};
+use crate::template::context;
 
 /// The share of acquisitions that find the lock taken from which the queue never empties.
 const NEARLY_ALL: f64 = 0.9;
@@ -21,20 +22,10 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     if !is_queue || held >= PART || seldom_sleep(&lock.usage) {
         return None;
     }
-    let name = context.lock_name(number);
-    let title = format!("A convoy at {name}: nearly every thread queues for it, and most time goes into hand-overs");
     let hoped = (lock.usage.wait.sum_ns as f64 * (1.0 - held)) as u64;
-    let mut finding = context.about("convoy", number, title, hoped);
-    let held = percent(lock.usage.hold_total_ns, busy);
-    finding.evidence.push(format!(
-        "while it was in use it was held for {held} of the time, so long critical sections are not the cause"
-    ));
-    if let Some(sleeps) = lock.usage.events.sleeps.filter(|_| most_watched(&lock.usage)) {
-        let (sleeps, waits) = (count(sleeps), count(lock.usage.events.watched));
-        finding.evidence.push(format!("in {waits} waits threads slept {sleeps} times for it"));
-    }
-    finding.experiment = Some(experiment);
-    Some(finding)
+    let sleeps = lock.usage.events.sleeps.filter(|_| most_watched(&lock.usage));
+    let values = context! { held => lock.usage.hold_total_ns, busy, sleeps, watched => lock.usage.events.watched };
+    Some(Finding { experiment: Some(experiment), ..context.about("convoy", number, hoped, values) })
 }
 
 /// Returns whether most waits are known to have slept or not.

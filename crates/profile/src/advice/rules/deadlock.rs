@@ -1,23 +1,36 @@
 //! Threads waited for one another when the recording ended: no other finding matters then.
 
 use crate::advice::Finding;
-use crate::model::Profile;
-use crate::output::deadlocks;
-
-pub(in crate::advice) const NAME: &str = "deadlock";
+use crate::advice::context::Context;
+use crate::model::{Deadlock, LockKind, StuckWait};
+use crate::output::{deadlocks, names};
+use crate::template::context;
 
 /// Returns one finding for each cycle, also for a profile that has only waits.
-pub(in crate::advice) fn find(profile: &Profile) -> Vec<Finding> {
-    let findings = profile.deadlocks.iter().filter(|deadlock| !deadlock.waits.is_empty()).map(|deadlock| Finding {
-        rule: NAME,
-        title: format!("Deadlock: {}", deadlocks::summary(deadlock)),
-        evidence: deadlocks::evidence(deadlock),
-        change: Some(deadlocks::change(deadlock, profile).to_owned()),
-        hoped_ns: deadlock.waits.iter().filter_map(|wait| wait.wait_ns).sum(),
-        locks: deadlock.waits.iter().filter_map(|wait| wait.lock_id).collect(),
-        ..Finding::default()
+pub(in crate::advice) fn find(context: &Context) -> Vec<Finding> {
+    let deadlocks = context.profile.deadlocks.iter().filter(|deadlock| !deadlock.waits.is_empty());
+    deadlocks.map(|deadlock| finding(context, deadlock)).collect()
+}
+
+fn finding(context: &Context, deadlock: &Deadlock) -> Finding {
+    let waits = &deadlock.waits;
+    let thread = |wait: &StuckWait| names::cut(&wait.thread).replace(['\n', '\r'], " ");
+    let holders = waits.iter().cycle().skip(1);
+    let lines = waits.iter().zip(holders).map(|(wait, holder)| {
+        let [place, taken] = [&wait.place, &wait.taken].map(|place| place.as_deref().map(names::brief));
+        let (thread, holder, lock) = (thread(wait), thread(holder), names::brief(&wait.lock));
+        context! { thread, holder, lock, place, taken, wait_ns => wait.wait_ns }
     });
-    findings.collect()
+    let locks: Vec<u32> = waits.iter().filter_map(|wait| wait.lock_id).collect();
+    let first = locks.first().and_then(|id| context.profile.locks.get(*id as usize));
+    let values = context! {
+        summary => deadlocks::summary(deadlock),
+        waits => lines.collect::<Vec<_>>(),
+        all_wait => deadlock.all_wait,
+        is_rwlock => first.is_some_and(|lock| lock.kind == LockKind::RwLock),
+    };
+    let hoped = waits.iter().filter_map(|wait| wait.wait_ns).sum();
+    Finding { locks, ..context.finding("deadlock", hoped, values) }
 }
 
 #[cfg(test)]

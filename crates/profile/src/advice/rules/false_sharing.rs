@@ -3,7 +3,8 @@
 use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{count, time};
+use crate::figures::count;
+use crate::template::context;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {
     let lines = context.profile.shared_lines.iter().filter_map(|line| {
@@ -17,21 +18,8 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         }
         let names: Vec<String> = line.locks.iter().map(|&lock| context.lock_name(lock)).collect();
         let each: Vec<String> = line.locks.iter().map(|lock| count(acquisitions(lock))).collect();
-        let evidence = format!(
-            "the line {:#x} has {} acquisitions of different locks; fetching a line from another CPU costs about {}",
-            line.line,
-            each.join(" + "),
-            time(LINE_TRANSFER_NS),
-        );
-        Some(Finding {
-            rule: "false-sharing",
-            title: format!("{} lie on one cache line", names.join(", ")),
-            evidence: vec![evidence],
-            change: Some("put each on a line of its own: `alignas(64)`, or padding between them".to_owned()),
-            hoped_ns: hoped,
-            locks: line.locks.clone(),
-            ..Finding::default()
-        })
+        let values = context! { names, line => format!("{:#x}", line.line), each, transfer => LINE_TRANSFER_NS };
+        Some(Finding { locks: line.locks.clone(), ..context.finding("false-sharing", hoped, values) })
     });
     lines.collect()
 }

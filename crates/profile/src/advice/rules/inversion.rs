@@ -2,6 +2,7 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
+use crate::template::context;
 
 pub(super) const NAME: &str = "inversion";
 /// The number of pairs that are named; further ones are only counted.
@@ -11,25 +12,15 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     let inversions = &context.profile.inversions;
     let Some(first) = inversions.first() else { return Vec::new() };
     let pairs = inversions.iter().take(NAMED).map(|pair| {
-        let (a, b) = (context.lock_name(pair.a), context.lock_name(pair.b));
-        let (one, other) = (context.site_name(pair.b_under_a), context.site_name(pair.a_under_b));
-        format!("{b} is taken under {a} in {one}, and {a} under {b} in {other}")
+        let [a, b] = [pair.a, pair.b].map(|lock| context.lock_name(lock));
+        let [b_under_a, a_under_b] = [pair.b_under_a, pair.a_under_b].map(|site| context.site_name(site));
+        context! { a, b, b_under_a, a_under_b }
     });
-    let mut evidence: Vec<String> = pairs.collect();
-    if inversions.len() > NAMED {
-        evidence.push(format!("and {} more pairs", inversions.len() - NAMED));
-    }
-    let (a, b) = (context.lock_name(first.a), context.lock_name(first.b));
+    let (pairs, more) = (pairs.collect::<Vec<_>>(), inversions.len().saturating_sub(NAMED));
     vec![Finding {
-        rule: NAME,
-        title: format!(
-            "{a} and {b} are taken in both orders: two threads that do so at once wait for each other forever"
-        ),
-        evidence,
-        change: Some("take them in one order everywhere, or the second by trylock".to_owned()),
         locks: vec![first.a, first.b],
         sites: vec![first.b_under_a, first.a_under_b],
-        ..Finding::default()
+        ..context.finding(NAME, 0, context! { pairs, more })
     }]
 }
 

@@ -2,8 +2,9 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{percent, share, time};
+use crate::figures::share;
 use crate::model::{Lock, LockId, SiteId, Usage};
+use crate::template::context;
 use std::collections::BTreeMap;
 
 /// The share of wait time caused by this one site's holds.
@@ -28,22 +29,15 @@ pub(super) fn find(context: &Context, lock: LockId, Lock { usage: all, .. }: &Lo
     };
     let (site, behind) = behind.into_iter().filter(bad).max_by_key(|&(_, behind)| behind)?;
     let usage = &context.profile.sites[site as usize].usage;
-    let place = context.site_name(site);
-    let title = format!("A few long holds of {} cause much of its waiting: those of {place}", context.lock_name(lock));
-    let mut finding = context.about("long-holds", lock, title, behind);
-    finding.sites = vec![site];
-    finding.evidence.push(format!(
-        "{} of its acquisitions hold it for {} each (the others {}), and {} of the wait time passed behind them",
-        percent(usage.acquisitions, all.acquisitions),
-        time(mean_hold(usage)),
-        time(others_hold(all, usage)),
-        percent(behind, waited),
-    ));
-    finding.change = Some(
-        "shorten that critical section: move out what needs no lock, or split it and release the lock in between"
-            .to_owned(),
-    );
-    Some(finding)
+    let values = context! {
+        site => context.site_name(site),
+        acquisitions => usage.acquisitions,
+        all => all.acquisitions,
+        each => mean_hold(usage),
+        others_each => others_hold(all, usage),
+        behind, waited,
+    };
+    Some(Finding { sites: vec![site], ..context.about("long-holds", lock, behind, values) })
 }
 
 fn mean_hold(usage: &Usage) -> u64 {

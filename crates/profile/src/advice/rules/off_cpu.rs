@@ -4,41 +4,26 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{count, percent, share};
+use crate::figures::share;
 use crate::model::{Lock, LockId, SiteId};
+use crate::template::context;
 
 /// The share of the waits below which it is chance: any thread is preempted occasionally.
 const OFTEN: f64 = 0.25;
 /// The minimum number of waits for a verdict.
 const FEWEST: u64 = 50;
 
-/// The number of waits in which owners were off their CPU.
-struct Away {
-    of: u64,
-    off: u64,
-    evidence: String,
-    site: Option<SiteId>,
-}
+/// The number of waits, and of those in which owners were off their CPU; mostly ones from this call site, if known.
+type Away = (u64, u64, Option<SiteId>);
 
 pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
-    let away = holders(context, number).or_else(|| spinners(lock))?;
-    if away.of < FEWEST || share(away.off, away.of) < OFTEN {
+    let (of, off, site) = holders(context, number).or_else(|| spinners(lock))?;
+    if of < FEWEST || share(off, of) < OFTEN {
         return None;
     }
-    let name = context.lock_name(number);
-    let title = format!("The owner of {name} is often off its CPU while others wait");
-    let hoped = (lock.usage.wait.sum_ns as f64 * share(away.off, away.of)) as u64;
-    let mut finding = context.about("off-cpu-owner", number, title, hoped);
-    finding.sites = away.site.into_iter().collect();
-    finding.evidence.push(away.evidence);
-    let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
-    let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
-    let others = context.others();
-    let crowded = threads > cpus as usize && others.is_none();
-    finding.evidence.extend(others.map(|others| format!("{others}, so owners may have been off for their sake")));
-    let fewer = format!("; if nothing in the section blocks: {threads} threads share {cpus} CPUs, so use fewer");
-    finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
-    Some(finding)
+    let hoped = (lock.usage.wait.sum_ns as f64 * share(off, of)) as u64;
+    let values = context! { of, off, site => site.map(|site| context.site_name(site)) };
+    Some(Finding { sites: site.into_iter().collect(), ..context.about("off-cpu-owner", number, hoped, values) })
 }
 
 /// Counts the observed holders; `None`: there were no observations.
@@ -50,14 +35,7 @@ fn holders(context: &Context, lock: LockId) -> Option<Away> {
         (of, off) = (of + pair.looked, off + times);
         worst = worst.max(Some((times, pair.holder)));
     }
-    let (_, site) = worst?;
-    let (times, part) = (count(off), percent(off, of));
-    let evidence = format!(
-        "when waits began the holder was off its CPU {times} of {} times ({part}), mostly one from {}",
-        count(of),
-        context.site_name(site)
-    );
-    Some(Away { of, off, evidence, site: Some(site) })
+    worst.map(|(_, site)| (of, off, Some(site)))
 }
 
 /// Counts by the lock's spin events; `None`: it reports none.
@@ -65,13 +43,7 @@ fn spinners(lock: &Lock) -> Option<Away> {
     let events = &lock.usage.events;
     // Hand-offs to sleepers end spins in the same way.
     let off = events.spins_off_cpu?.saturating_sub(events.handoffs?);
-    let of = off + events.spins_won? + events.spins_timed_out?;
-    let (times, part) = (count(off), percent(off, of));
-    let evidence = format!(
-        "{times} of {} spins for it ({part}) were given up or not begun, since the owner was off its CPU",
-        count(of)
-    );
-    Some(Away { of, off, evidence, site: None })
+    Some((off + events.spins_won? + events.spins_timed_out?, off, None))
 }
 
 #[cfg(test)]

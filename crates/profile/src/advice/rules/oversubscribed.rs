@@ -3,8 +3,9 @@
 
 use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
-use crate::figures::time;
 use crate::model::{Lock, LockId, LockKind};
+use crate::output::{headlines, names};
+use crate::template::context;
 use turnwise_preload_abi::Policy;
 
 /// A wait of this length for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted:
@@ -18,9 +19,8 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     if threads <= cpus {
         return Vec::new();
     }
-    let crowd = format!("{threads} threads existed at a time, on {cpus} CPUs");
     if Policy::by_name(&context.profile.program.policy).is_some_and(Policy::spins) {
-        return program(context, crowd);
+        return program(context);
     }
     // With others on the CPUs, delays say nothing about this program's threads.
     if context.others().is_some() {
@@ -30,13 +30,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         context.busy_locks().filter_map(|(number, lock)| late(context, number, lock)).collect();
     let locks = context.busy_locks().filter(|(_, lock)| lock.kind == LockKind::SpinLock);
     found.extend(locks.filter(|(_, lock)| lock.usage.wait.max_ns >= PREEMPTED_NS).map(|(number, lock)| {
-        let name = context.lock_name(number);
-        let title = format!("Waiters of the spin lock {name} spin while its owner is off its CPU");
-        let mut finding = context.about("oversubscribed", number, title, lock.usage.wait.sum_ns);
-        let worst = time(lock.usage.wait.max_ns);
-        finding.evidence.push(format!("{crowd}; the longest wait took {worst}, as long as a preempted owner is away"));
-        finding.change = Some("make it a mutex, or use no more threads than CPUs".to_owned());
-        finding
+        context.about("oversubscribed", number, lock.usage.wait.sum_ns, context! { longest => lock.usage.wait.max_ns })
     }));
     found
 }
@@ -47,36 +41,20 @@ fn late(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     if lock.kind == LockKind::SpinLock || wait < PREEMPTED_NS || hold.saturating_mul(FAR_LONGER) > wait {
         return None;
     }
-    let name = context.lock_name(number);
-    let title = format!("waits for {name} are waits for a CPU, the owner's or their own: its sections are far shorter");
-    let mut finding = context.about("late-wake-ups", number, title, lock.usage.wait.sum_ns);
-    finding.evidence.push(format!(
-        "a wait took {} on average, 99 of 100 holds lasted at most {}; {} threads existed at a time, on {} CPUs",
-        time(wait),
-        time(hold),
-        context.threads_at_once,
-        context.profile.program.cpus,
-    ));
-    finding.experiment = context.adaptive(number);
-    finding.change = Some("use no more busy threads than CPUs".to_owned());
-    Some(finding)
+    let finding = context.about("late-wake-ups", number, lock.usage.wait.sum_ns, context! { wait, hold });
+    Some(Finding { experiment: context.adaptive(number), ..finding })
 }
 
-fn program(context: &Context, crowd: String) -> Vec<Finding> {
+fn program(context: &Context) -> Vec<Finding> {
     let policy = &context.profile.program.policy;
-    let waited = context.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    let waited = headlines::waited_ns(context.profile);
     if !context.worthwhile(waited) {
         return Vec::new();
     }
-    let title = format!("There are more threads than CPUs, and waiters of the policy `{policy}` never sleep");
     vec![Finding {
-        rule: "oversubscribed",
-        title,
-        evidence: vec![format!("{crowd}; threads waited {} for locks", time(waited))],
         experiment: Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }),
-        hoped_ns: waited,
         locks: context.busy_locks().map(|(number, _)| number).collect(),
-        ..Finding::default()
+        ..context.finding("oversubscribed", waited, context! { policy => names::brief(policy), waited })
     }]
 }
 

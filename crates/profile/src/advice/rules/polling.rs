@@ -3,8 +3,8 @@
 use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{count, time};
 use crate::model::{Lock, LockId};
+use crate::template::context;
 
 /// Failed attempts for each acquisition from which threads retry repeatedly instead of doing other work.
 const POLLS: u64 = 2;
@@ -15,21 +15,16 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     if usage.failed < POLLS * usage.acquisitions.max(1) || !context.worthwhile(spent) {
         return None;
     }
-    let title = format!("{} is polled: attempts to take it mostly fail", context.lock_name(number));
-    let mut finding = context.about("polling", number, title, spent);
     let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.failed)?;
-    finding.sites = vec![site];
-    finding.evidence = vec![format!(
-        "{} attempts failed, {} succeeded; {} failed at {}; each costs about {}",
-        count(usage.failed),
-        count(usage.acquisitions),
-        count(worst.usage.failed),
-        context.site_name(site),
-        time(LINE_TRANSFER_NS),
-    )];
-    finding.change =
-        Some("wait with a plain lock or on a condition variable, or do other work between attempts".to_owned());
-    Some(finding)
+    let values = context! {
+        name => context.lock_name(number),
+        failed => usage.failed,
+        acquisitions => usage.acquisitions,
+        worst => worst.usage.failed,
+        site => context.site_name(site),
+        transfer => LINE_TRANSFER_NS,
+    };
+    Some(Finding { locks: vec![number], sites: vec![site], ..context.finding("polling", spent, values) })
 }
 
 #[cfg(test)]

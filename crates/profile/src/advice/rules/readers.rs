@@ -3,8 +3,10 @@
 use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
 use crate::advice::context::{Context, waited_rarely};
-use crate::figures::{percent, share, time};
+use crate::figures::share;
 use crate::model::{Lock, LockId, LockKind, Usage};
+use crate::template::context;
+use minijinja::value::Value;
 
 /// The share of readers among the acquisitions from which writers can starve.
 const MOSTLY_READ: f64 = 0.8;
@@ -48,15 +50,16 @@ impl Sides {
         sides
     }
 
-    fn evidence(&self, longest_ns: u64) -> String {
+    fn values(&self, longest_ns: u64, can_adapt: bool) -> Value {
         let Sides { reads, writes } = self;
-        format!(
-            "{} of its acquisitions read; one for writing waits {} on average, one for reading {}; the longest took {}",
-            percent(reads.acquisitions, reads.acquisitions + writes.acquisitions),
-            time(writes.mean_ns() as u64),
-            time(reads.mean_ns() as u64),
-            time(longest_ns),
-        )
+        context! {
+            reads => reads.acquisitions,
+            all => reads.acquisitions + writes.acquisitions,
+            write_ns => writes.mean_ns() as u64,
+            read_ns => reads.mean_ns() as u64,
+            longest => longest_ns,
+            can_adapt,
+        }
     }
 }
 
@@ -79,16 +82,7 @@ fn writers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
     if share(reads.acquisitions, all) < MOSTLY_READ || !writes.starves(reads, context) {
         return None;
     }
-    let title = format!("Writers of {} starve behind its readers", context.lock_name(number));
-    let mut finding = context.about("writers-starve", number, title, writes.wait_ns);
-    finding.evidence.push(sides.evidence(writes.longest_ns));
-    finding.change = Some(
-        "let writers go first, if no thread reads within a read: the kind \
-         PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP (pthread_rwlockattr_setkind_np), which policies keep, too; in \
-         Rust RwSem, in C++ turnwise::shared_mutex. Under the default kind readers pass writers by every policy"
-            .to_owned(),
-    );
-    Some(finding)
+    Some(context.about("writers-starve", number, writes.wait_ns, sides.values(writes.longest_ns, false)))
 }
 
 /// Judges starved readers. In the C library, successive writers can keep readers out forever if the kind prefers
@@ -98,13 +92,9 @@ fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
     if !reads.starves(writes, context) {
         return None;
     }
-    let title = format!("Readers of {} starve behind its writers", context.lock_name(number));
-    let mut finding = context.about("readers-starve", number, title, reads.wait_ns);
-    finding.evidence.push(sides.evidence(reads.longest_ns));
-    finding.experiment = context.adaptive(number);
-    let or = if finding.experiment.is_some() { "or " } else { "" };
-    finding.change = Some(format!("{or}give it the default kind, which lets readers go first"));
-    Some(finding)
+    let experiment = context.adaptive(number);
+    let values = sides.values(reads.longest_ns, experiment.is_some());
+    Some(Finding { experiment, ..context.about("readers-starve", number, reads.wait_ns, values) })
 }
 
 fn few(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
@@ -114,11 +104,7 @@ fn few(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     if share(reads, acquisitions) >= FEW_READERS || !context.worthwhile(hoped.min(lock.usage.wait.sum_ns)) {
         return None;
     }
-    let title = format!("{} is a readers-writer lock with few readers", context.lock_name(number));
-    let mut finding = context.about("few-readers", number, title, hoped);
-    finding.evidence.push(format!("{} of its acquisitions read", percent(reads, acquisitions)));
-    finding.change = Some("make it a mutex: it costs less to take and to release".to_owned());
-    Some(finding)
+    Some(context.about("few-readers", number, hoped, context! { reads, all => acquisitions }))
 }
 
 #[cfg(test)]

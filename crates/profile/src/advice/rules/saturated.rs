@@ -3,8 +3,9 @@
 use super::convoy::active_ns;
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{percent, share, time};
+use crate::figures::share;
 use crate::model::{Lock, LockId, LockKind};
+use crate::template::context;
 
 /// The share of its time in use for which the lock is held from which more threads or a better lock gain little.
 const NEARLY_ALWAYS: f64 = 0.7;
@@ -14,23 +15,16 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     if lock.kind == LockKind::RwLock || share(held, busy) < NEARLY_ALWAYS {
         return None;
     }
-    let name = context.lock_name(number);
-    let title = format!("{name} is held nearly all the time: its sections are what the program waits for");
-    // Halving the sections halves the waits.
-    let mut finding = context.about("saturated", number, title, lock.usage.wait.sum_ns / 2);
     let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.hold_total_ns)?;
-    finding.sites = vec![site];
-    finding.evidence.push(format!(
-        "held for {} of the time that it was in use; {} of that by {}, {} each time",
-        percent(held, busy),
-        percent(worst.usage.hold_total_ns, held),
-        context.site_name(site),
-        time(worst.usage.hold_total_ns.checked_div(worst.usage.acquisitions).unwrap_or(0)),
-    ));
-    finding.change = Some(
-        "split the lock (one per shard or per object), or do less under it: prepare before, clean up after".to_owned(),
-    );
-    Some(finding)
+    let values = context! {
+        held, busy,
+        worst => worst.usage.hold_total_ns,
+        site => context.site_name(site),
+        each => worst.usage.hold_total_ns.checked_div(worst.usage.acquisitions).unwrap_or(0),
+    };
+    // Halving the sections halves the waits.
+    let hoped = lock.usage.wait.sum_ns / 2;
+    Some(Finding { sites: vec![site], ..context.about("saturated", number, hoped, values) })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::SWITCH_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::time;
 use crate::model::{Lock, LockId, LockKind};
+use crate::template::context;
 use turnwise_preload_abi::Policy;
 
 /// The share of holds that must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock
@@ -26,18 +26,9 @@ pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Fin
     if !context.worthwhile(hoped) {
         return None;
     }
-    let name = context.lock_name(number);
-    let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
-    let mut finding = context.about("short-holds", number, title, hoped);
-    finding.evidence.push(format!(
-        "{:.0}% of its holds lasted at most {}; a wait took {} on average; a sleep and its wake-up cost about {}",
-        100.0 * MOST_HOLDS,
-        time(hold),
-        time(wait),
-        time(SWITCH_NS),
-    ));
-    finding.experiment = context.adaptive(number);
-    Some(finding)
+    let values = context! { part => 100.0 * MOST_HOLDS, hold, wait, switch => SWITCH_NS };
+    let experiment = context.adaptive(number);
+    Some(Finding { experiment, ..context.about("short-holds", number, hoped, values) })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use super::short_holds::SLEEPING;
 use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
-use crate::figures::percent;
 use crate::model::{Lock, LockKind};
+use crate::template::context;
 use turnwise_preload_abi::Policy;
 
 /// Finds such locks; `found`: the other findings.
@@ -16,17 +16,13 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
         return None;
     }
     let wait = |lock: &Lock| if lock.kind == LockKind::SpinLock { 0 } else { lock.usage.wait.sum_ns };
-    let waited = profile.locks.iter().map(wait).sum();
+    let waited: u64 = profile.locks.iter().map(wait).sum();
     let is_named = |number| found.iter().any(|finding| finding.locks.contains(&number));
     let unnamed = context.busy_locks().filter(|(number, _)| !is_named(*number));
     let (number, lock) = unnamed.max_by_key(|(_, lock)| wait(lock)).filter(|(_, lock)| wait(lock) > 0)?;
-    let name = context.lock_name(number);
-    let title = format!("no rule explains the waits, most of them for {name}: try another lock");
     // The gain is unknown.
-    let mut finding = context.about("unexplained", number, title, 0);
-    finding.evidence.push(format!("that is {} of all waiting for locks that sleep", percent(wait(lock), waited)));
-    finding.experiment = Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program });
-    Some(finding)
+    let finding = context.about("unexplained", number, 0, context! { wait => wait(lock), waited });
+    Some(Finding { experiment: Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }), ..finding })
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{percent, share, time};
+use crate::figures::share;
 use crate::model::{Lock, LockId, SiteId};
 use crate::output::names;
+use crate::template::context;
 use std::collections::BTreeMap;
 
 /// The share of wait time between code of different files.
@@ -29,20 +30,10 @@ pub(super) fn find(context: &Context, lock: LockId, _: &Lock) -> Option<Finding>
     if share(second, all) < BUSY || share(across, waited) < ACROSS {
         return None;
     }
-    let names: Vec<String> = files.iter().take(2).map(|&(file, _)| names::brief(names::base(file))).collect();
-    let title = format!(
-        "{} is taken by code of {} and {}, which block each other",
-        context.lock_name(lock),
-        names[0],
-        names[1]
-    );
-    let mut finding = context.about("unrelated-sites", lock, title, across / 2);
-    finding.sites = context.sites_of(lock).map(|(number, _)| number).collect();
-    let between =
-        format!("{} of wait ({}) passed between code of different files", time(across), percent(across, waited));
-    finding.evidence.push(between);
-    finding.change = Some("if they use different data, give each a lock of its own".to_owned());
-    Some(finding)
+    let files: Vec<String> = files.iter().take(2).map(|&(file, _)| names::brief(names::base(file))).collect();
+    let sites = context.sites_of(lock).map(|(number, _)| number).collect();
+    let values = context! { files, across, waited };
+    Some(Finding { sites, ..context.about("unrelated-sites", lock, across / 2, values) })
 }
 
 /// Returns the file of the function that took the lock, ignoring inlined code, or of its caller if it only locks for

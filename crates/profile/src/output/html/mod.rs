@@ -28,9 +28,8 @@ const SCRIPTS: &[&str] = &[
 ];
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
-    let view = view::View::of(profile);
-    let data = serde_json::to_string(&view)?;
-    let page = Page { template: PAGE, title: &view.title, style: STYLE, scripts: SCRIPTS, data: &data };
+    let (title, data) = (view::title(profile), view::data(profile).to_string());
+    let page = Page { template: PAGE, title: &title, style: STYLE, scripts: SCRIPTS, data: &data };
     to.write_all(page.text().as_bytes())?;
     Ok(())
 }

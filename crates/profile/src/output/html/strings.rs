@@ -1,7 +1,7 @@
 //! Names, each stored once: most occur many times.
 
 use super::super::names;
-use crate::model::{Profile, SiteId};
+use crate::model::{LockId, Profile, SiteId};
 use indexmap::IndexSet;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
@@ -16,6 +16,11 @@ impl Strings {
     /// Numbers a text.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         self.all.insert_full(text.to_owned()).0 as u32
+    }
+
+    /// Numbers a lock's name.
+    pub(super) fn lock(&mut self, profile: &Profile, lock: LockId) -> u32 {
+        self.number(&names::cut(&profile.locks[lock as usize].name))
     }
 
     /// Numbers a call site's name.

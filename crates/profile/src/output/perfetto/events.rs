@@ -42,10 +42,8 @@ fn waits(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
             notes.push(annotation(HOLDER, Iids::thread_value(thread)));
             notes.push(annotation(HOLDER_SITE, iids.site_value(site)));
         }
-        let track_uuid = Some(tracks.wait(episode.thread, begin, end));
-        let name_iid = Some(Iids::wait(lock_of(profile, episode)));
-        let event = TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() };
-        slice(&mut events, (begin, end), event);
+        let track = tracks.wait(episode.thread, begin, end);
+        slice(&mut events, (begin, end), on(track, Iids::wait(lock_of(profile, episode)), notes));
     }
     events
 }
@@ -63,26 +61,14 @@ fn holds(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
         let lock = lock_of(profile, episode);
         let (begin, end) = (episode.acquired_ns, released.max(episode.acquired_ns + 1));
         let notes = vec![annotation(SITE, iids.site_value(episode.site))];
-        let (name_iid, track_uuid) = (Some(Iids::hold(lock)), Some(tracks.hold(episode.thread, begin, end)));
-        let flow_ids = std::mem::take(&mut let_in[number]);
-        let terminating_flow_ids = releases[number].map(|_| flow(number)).into_iter().collect();
-        let debug_annotations = notes.clone();
         let event = TrackEvent {
-            debug_annotations,
-            name_iid,
-            track_uuid,
-            flow_ids,
-            terminating_flow_ids,
-            ..TrackEvent::default()
+            flow_ids: std::mem::take(&mut let_in[number]),
+            terminating_flow_ids: releases[number].map(|_| flow(number)).into_iter().collect(),
+            ..on(tracks.hold(episode.thread, begin, end), Iids::hold(lock), notes.clone())
         };
         slice(&mut events, (begin, end), event);
         if let Some(track) = tracks.holder(lock, begin, end) {
-            let (name_iid, track_uuid) = (Some(iids.thread(episode.thread)), Some(track));
-            slice(
-                &mut events,
-                (begin, end),
-                TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() },
-            );
+            slice(&mut events, (begin, end), on(track, iids.thread(episode.thread), notes));
         }
     }
     events
@@ -91,6 +77,12 @@ fn holds(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
 /// Returns the number of the arrow to a waiter.
 fn flow(waiter: usize) -> u64 {
     waiter as u64 + 1
+}
+
+/// Returns an event on a track, with a name and notes.
+fn on(track: u64, name: u64, notes: Vec<Annotation>) -> TrackEvent {
+    let (track_uuid, name_iid) = (Some(track), Some(name));
+    TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() }
 }
 
 fn slice(events: &mut Vec<Event>, (begin, end): (u64, u64), event: TrackEvent) {

@@ -23,9 +23,8 @@ enum Of {
 pub(super) struct Tracks<'a> {
     profile: &'a Profile,
     known: HashMap<Of, u64>,
-    waits: HashMap<ThreadId, Lanes>,
-    holds: HashMap<ThreadId, Lanes>,
-    holders: HashMap<LockId, Lanes>,
+    /// The lanes by their first track.
+    lanes: HashMap<Of, Lanes>,
     pub(super) descriptors: Vec<TrackDescriptor>,
 }
 
@@ -39,8 +38,8 @@ impl<'a> Tracks<'a> {
             process_name: Some(name.to_owned()),
         };
         let process = TrackDescriptor { uuid: Some(PROCESS), process: Some(process), ..TrackDescriptor::default() };
-        let (known, waits, holds, holders) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        let mut tracks = Tracks { profile, known, waits, holds, holders, descriptors: vec![process] };
+        let (known, lanes) = (HashMap::new(), HashMap::new());
+        let mut tracks = Tracks { profile, known, lanes, descriptors: vec![process] };
         for thread in 0..profile.threads.len() {
             tracks.track(Of::Thread(thread as ThreadId));
         }
@@ -49,25 +48,22 @@ impl<'a> Tracks<'a> {
 
     /// Returns the track of a wait; waits come in order of their begins.
     pub(super) fn wait(&mut self, thread: ThreadId, begin: u64, end: u64) -> u64 {
-        match self.waits.entry(thread).or_default().place(begin, end) {
-            0 => self.track(Of::Thread(thread)),
-            lane => self.track(Of::Waits(thread, lane)),
-        }
+        self.lane(|lane| if lane == 0 { Of::Thread(thread) } else { Of::Waits(thread, lane) }, begin, end)
     }
 
     /// Returns the track of a hold; holds come in order of their begins.
     pub(super) fn hold(&mut self, thread: ThreadId, begin: u64, end: u64) -> u64 {
-        let lane = self.holds.entry(thread).or_default().place(begin, end);
-        self.track(Of::Holds(thread, lane))
+        self.lane(|lane| Of::Holds(thread, lane), begin, end)
     }
 
     /// Returns the track of a hold on its lock's side; `None`: the lock has none.
     pub(super) fn holder(&mut self, lock: LockId, begin: u64, end: u64) -> Option<u64> {
-        if lock as usize >= LOCKS_WITH_TRACKS {
-            return None;
-        }
-        let lane = self.holders.entry(lock).or_default().place(begin, end);
-        Some(self.track(Of::Holders(lock, lane)))
+        ((lock as usize) < LOCKS_WITH_TRACKS).then(|| self.lane(|lane| Of::Holders(lock, lane), begin, end))
+    }
+
+    fn lane(&mut self, of: impl Fn(usize) -> Of, begin: u64, end: u64) -> u64 {
+        let lane = self.lanes.entry(of(0)).or_default().place(begin, end);
+        self.track(of(lane))
     }
 
     /// Returns the counter of waiters; `None`: the lock has none.

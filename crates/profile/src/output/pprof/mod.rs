@@ -46,21 +46,19 @@ fn converted(profile: &Profile) -> message::Profile {
     let command = format!("{}, on the locks `{}`", profile.program.command.join(" "), profile.program.policy);
     let comment = profile.recording.remarks.iter().chain([&command]).map(|text| tables.string(text)).collect();
     let default_sample_type = tables.string(FIRST_SHOWN);
-    let Tables { mapping, location, function, strings, .. } = tables;
-    message::Profile {
+    let mut message = message::Profile {
         sample_type,
         sample,
-        mapping,
-        location,
-        function,
-        string_table: strings.into_iter().collect(),
         time_nanos: number(profile.program.started_unix_s.saturating_mul(1_000_000_000)),
         duration_nanos: number(profile.program.duration_ns),
         period_type,
         period: 1,
         comment,
         default_sample_type,
-    }
+        ..message::Profile::default()
+    };
+    tables.finish(&mut message);
+    message
 }
 
 fn value_type(tables: &mut Tables, name: &str, unit: &str) -> ValueType {

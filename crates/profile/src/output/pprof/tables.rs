@@ -1,35 +1,31 @@
 //! The items that samples refer to, each once.
 
-use super::message::{Function, Label, Line, Location, Mapping};
+use super::message::{self, Function, Label, Line, Location, Mapping};
 use crate::model::{FrameId, LockKind, Profile, Site};
 use crate::output::names::base;
 use indexmap::IndexSet;
-use std::collections::HashMap;
 
+/// The sets of items; a number in the file is a place here, from 1 on, except for strings.
 pub(super) struct Tables<'a> {
     profile: &'a Profile,
-    pub(super) strings: IndexSet<String>,
-    pub(super) mapping: Vec<Mapping>,
-    mappings: HashMap<&'a str, u64>,
-    pub(super) function: Vec<Function>,
-    functions: HashMap<(&'a str, &'a str), u64>,
-    pub(super) location: Vec<Location>,
+    strings: IndexSet<String>,
+    mappings: IndexSet<&'a str>,
+    functions: IndexSet<(&'a str, &'a str)>,
     /// A location is a frame with all frames inlined into it.
-    locations: HashMap<&'a [FrameId], u64>,
+    locations: IndexSet<&'a [FrameId]>,
 }
 
 impl<'a> Tables<'a> {
     pub(super) fn new(profile: &'a Profile) -> Tables<'a> {
-        // The first string is the empty one.
-        let strings = IndexSet::from([String::new()]);
-        let (mapping, function, location) = (Vec::new(), Vec::new(), Vec::new());
-        let (mappings, functions, locations) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut tables = Tables { profile, strings, mapping, mappings, function, functions, location, locations };
-        // Viewers take the first for the program.
-        if let Some(program) = program(profile) {
-            tables.mapping_of(program);
+        Tables {
+            profile,
+            // The first string is the empty one.
+            strings: IndexSet::from([String::new()]),
+            // Viewers take the first for the program.
+            mappings: program(profile).into_iter().collect(),
+            functions: IndexSet::new(),
+            locations: IndexSet::new(),
         }
-        tables
     }
 
     pub(super) fn string(&mut self, text: &str) -> i64 {
@@ -40,54 +36,42 @@ impl<'a> Tables<'a> {
     pub(super) fn locations(&mut self, stack: &'a [FrameId]) -> Vec<u64> {
         let profile = self.profile;
         let ends_location = |&frame: &FrameId| !profile.frames[frame as usize].inlined;
-        stack.split_inclusive(ends_location).map(|frames| self.location(frames)).collect()
+        let locations = stack.split_inclusive(ends_location);
+        locations.map(|frames| self.locations.insert_full(frames).0 as u64 + 1).collect()
     }
 
-    fn location(&mut self, frames: &'a [FrameId]) -> u64 {
-        if let Some(&known) = self.locations.get(frames) {
-            return known;
-        }
-        let line = frames.iter().map(|&frame| self.line(frame)).collect();
+    /// Adds all items to the message.
+    pub(super) fn finish(mut self, to: &mut message::Profile) {
         let profile = self.profile;
-        let module = frames.last().map_or("", |&outer| profile.frames[outer as usize].module.as_str());
-        let id = self.location.len() as u64 + 1;
-        let mapping_id = self.mapping_of(module);
-        self.location.push(Location { id, mapping_id, line });
-        self.locations.insert(frames, id);
-        id
-    }
-
-    fn line(&mut self, frame: FrameId) -> Line {
-        let frame = &self.profile.frames[frame as usize];
-        let key = (frame.function.as_str(), frame.file.as_deref().unwrap_or_default());
-        let line = frame.line.map_or(0, i64::from);
-        if let Some(&function_id) = self.functions.get(&key) {
-            return Line { function_id, line };
+        for (id, frames) in (1..).zip(std::mem::take(&mut self.locations)) {
+            let of = |frame: &FrameId| &profile.frames[*frame as usize];
+            let line = frames.iter().map(of).map(|frame| {
+                let key = (frame.function.as_str(), frame.file.as_deref().unwrap_or_default());
+                Line {
+                    function_id: self.functions.insert_full(key).0 as u64 + 1,
+                    line: frame.line.map_or(0, i64::from),
+                }
+            });
+            let line = line.collect();
+            let module = frames.last().map_or("", |outer| of(outer).module.as_str());
+            to.location.push(Location { id, mapping_id: self.mappings.insert_full(module).0 as u64 + 1, line });
         }
-        let id = self.function.len() as u64 + 1;
-        let (name, filename) = (self.string(key.0), self.string(key.1));
-        self.function.push(Function { id, name, system_name: name, filename });
-        self.functions.insert(key, id);
-        Line { function_id: id, line }
-    }
-
-    fn mapping_of(&mut self, module: &'a str) -> u64 {
-        if let Some(&known) = self.mappings.get(module) {
-            return known;
+        for (id, (name, file)) in (1..).zip(std::mem::take(&mut self.functions)) {
+            let (name, filename) = (self.string(name), self.string(file));
+            to.function.push(Function { id, name, system_name: name, filename });
         }
-        let id = self.mapping.len() as u64 + 1;
-        let filename = self.string(module);
-        self.mapping.push(Mapping {
-            id,
-            filename,
-            // All available names are in the file: a viewer need not look for symbols.
-            has_functions: true,
-            has_filenames: true,
-            has_line_numbers: true,
-            has_inline_frames: true,
-        });
-        self.mappings.insert(module, id);
-        id
+        for (id, module) in (1..).zip(std::mem::take(&mut self.mappings)) {
+            to.mapping.push(Mapping {
+                id,
+                filename: self.string(module),
+                // All available names are in the file: a viewer need not look for symbols.
+                has_functions: true,
+                has_filenames: true,
+                has_line_numbers: true,
+                has_inline_frames: true,
+            });
+        }
+        to.string_table = self.strings.into_iter().collect();
     }
 
     /// Returns the lock, its type, and how the site takes it.

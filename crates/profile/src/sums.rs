@@ -1,45 +1,58 @@
-//! Sums over waits.
+//! Sums over waits that were observed one by one.
 
+use crate::model::{Distribution, Step, Usage};
 use std::collections::BTreeMap;
-use turnwise_profile::model::{Distribution, Step};
 use turnwise_recording::scale::{self, STEPS};
 
-/// The waits of a site, a thread or an address.
+/// A sum of waits, or of holds. Each stands for others like it, by its weight.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sum {
-    pub(crate) waits: u64,
-    pub(crate) timed_out: u64,
-    pub(crate) sum_ns: u64,
+pub struct Sum {
+    number: f64,
+    sum_ns: f64,
     max_ns: u64,
-    buckets: BTreeMap<usize, u64>,
+    buckets: BTreeMap<usize, f64>,
+    /// The number of waits that ended without the lock.
+    pub failed: u64,
 }
 
 impl Sum {
-    pub(crate) fn add(&mut self, ns: u64, timed_out: bool) {
-        self.waits += 1;
-        self.timed_out += u64::from(timed_out);
-        self.sum_ns = self.sum_ns.saturating_add(ns);
+    /// Adds one.
+    pub fn add(&mut self, ns: u64, weight: f64) {
+        self.number += weight;
+        self.sum_ns += weight * ns as f64;
         self.max_ns = self.max_ns.max(ns);
-        *self.buckets.entry(scale::bucket(ns)).or_default() += 1;
+        *self.buckets.entry(scale::bucket(ns)).or_default() += weight;
     }
 
-    pub(crate) fn merge(&mut self, other: &Sum) {
-        self.waits += other.waits;
-        self.timed_out += other.timed_out;
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    /// Adds all of another sum.
+    pub fn merge(&mut self, other: &Sum) {
+        self.number += other.number;
+        self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
+        self.failed += other.failed;
         for (bucket, count) in &other.buckets {
             *self.buckets.entry(*bucket).or_default() += count;
         }
     }
 
-    pub(crate) fn distribution(&self) -> Distribution {
-        Distribution {
-            count: self.waits,
-            sum_ns: self.sum_ns,
-            max_ns: self.max_ns,
-            buckets: self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), *count)).collect(),
-        }
+    /// Returns their number, and their time.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u64) {
+        (self.number.round() as u64, self.sum_ns.round() as u64)
+    }
+
+    /// Returns their distribution.
+    #[must_use]
+    pub fn distribution(&self) -> Distribution {
+        let buckets = self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), count.round() as u64));
+        let (count, sum_ns) = self.totals();
+        Distribution { count, sum_ns, max_ns: self.max_ns, buckets: buckets.filter(|(_, count)| *count > 0).collect() }
+    }
+
+    /// Returns them as the use of a lock of which only waits are known.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        Usage { contended: self.totals().0, failed: self.failed, wait: self.distribution(), ..Usage::default() }
     }
 }
 
@@ -104,11 +117,14 @@ mod tests {
     #[test]
     fn sums_add_up() {
         let (mut one, mut other) = (Sum::default(), Sum::default());
-        one.add(10, false);
-        other.add(1000, true);
+        one.add(10, 1.0);
+        other.add(1000, 1.0);
+        other.failed = 1;
         one.merge(&other);
         let times = one.distribution();
-        assert_eq!((times.count, times.sum_ns, times.max_ns, one.timed_out), (2, 1010, 1000, 1));
+        assert_eq!((times.count, times.sum_ns, times.max_ns, one.usage().failed), (2, 1010, 1000, 1));
         assert!(times.quantile(0.5) >= 10 && times.quantile(0.5) < 14, "{times:?}");
+        one.add(100, 50.0);
+        assert_eq!(one.totals(), (52, 6010));
     }
 }
