@@ -70,11 +70,11 @@ impl Counts {
 pub enum Section {
     /// The least that touches the data inside, nothing outside.
     Tight,
-    /// Steps of [`crate::work::work`] inside and outside.
+    /// Work inside and outside.
     Work {
-        /// Steps with the lock.
+        /// The amount with the lock: steps of [`crate::work::work`]; on a simulated machine nanoseconds.
         inside: u32,
-        /// Steps without it.
+        /// The amount without it.
         outside: u32,
     },
     /// Sleeps with the lock, nothing outside.
@@ -93,7 +93,7 @@ pub enum Roles {
     Apart {
         /// This many threads write.
         writers: usize,
-        /// Steps of work that they rest after each write, in addition to the work of all outside.
+        /// The amount of work that they rest for after each write, in addition to the work of all outside.
         rest: u32,
     },
 }

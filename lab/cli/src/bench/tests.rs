@@ -185,9 +185,9 @@ fn every_subject_has_a_list_and_a_quick_run_that_ends() {
     for subject in SUBJECTS.iter() {
         assert!(all.contains(&format!("{}: {}", subject.name, subject.help)), "{all}");
         let list = args(&format!("{} --list", subject.name)).lists();
-        let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios.iter().map(|s| s.name));
+        let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios().map(|s| s.name));
         names.for_each(|name| assert!(list.contains(name), "no {name} in {list}"));
-        let first = subject.scenarios[0].name;
+        let first = subject.scenarios().next().expect("it has some").name;
         let report = measured(&args(&format!("{} --samples 1 --sample-ms 1 --scenario {first}", subject.name)));
         let report = report.unwrap_or_else(|e| panic!("{}: {e:#}", subject.name));
         assert!(!report.scenarios[0].locks.is_empty(), "{}", subject.name);

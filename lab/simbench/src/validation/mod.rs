@@ -192,4 +192,17 @@ mod tests {
         assert_eq!(ticks, hand_overs().map(|curve| curve.runs(true)).sum::<usize>());
         assert!(text.contains("of 8 cells of the kernel's lock are within it"), "{text}");
     }
+
+    /// What the page says of them: the aim is met without a fit.
+    #[test]
+    fn hand_overs_are_predicted_within_a_quarter() {
+        let predicted: Vec<Predicted> = curves(|of| of == Protocol::HandOver)
+            .map(|curve| curve.predict(false, &mut || ()).expect("the locks get on"))
+            .collect();
+        let kernel = judge(predicted.iter().flat_map(Predicted::points).map(|p| p.predicted / p.published - 1.0));
+        let shown = serde_json::to_value(&kernel).expect("a judgement has a JSON form");
+        assert_eq!((&shown["all"], &shown["within_25"]), (&8.into(), &8.into()), "{shown}");
+        let median = shown["median_error"].as_f64().expect("a number");
+        assert!((0.155..0.165).contains(&median), "16% on docs/simulator.md: {median}");
+    }
 }
