@@ -1,5 +1,5 @@
-//! A report as a document: a template writes it in a few lines of Markdown, from which text for a terminal, Markdown for
-//! a file and a page without a script are made.
+//! A report as a document: a template writes it in a few lines of Markdown, from which text for a terminal, Markdown
+//! for a file and a page without a script are made.
 //!
 //! | line | what |
 //! |---|---|

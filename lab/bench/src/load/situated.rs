@@ -1,9 +1,9 @@
 //! Threads in peculiar situations: each operation takes any of several locks, or comes at a time of its own.
 //!
 //! Where requests arrive at times of their own, whether or not the lock has kept up (an open loop, like requests from
-//! outside), the wait counts from the time at which a request was to arrive, and requests that were due and never served
-//! count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they were
-//! served would see one long wait (G. Tene calls that coordinated omission).
+//! outside), the wait counts from the time at which a request was to arrive, and requests that were due and never
+//! served count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they
+//! were served would see one long wait (G. Tene calls that coordinated omission).
 
 use super::body::{Body, Load, Work, lot};
 use super::exclusive::{Lock, Protected, change, take};
