@@ -1,6 +1,7 @@
 //! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
 use crate::energy;
+use crate::environment::Environment;
 use crate::options::Options;
 use crate::papers::{self, PaperRow};
 use crate::report::{FORMAT, LeftOut, Method, Report, ScenarioReport};
@@ -10,6 +11,7 @@ use crate::subject::{LockInfo, Scenario};
 use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use std::time::Duration;
+use turnwise::platform::Native;
 use turnwise_calibrate::Nearest;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::quota::{PERIOD_US, Quota};
@@ -82,7 +84,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
 fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<ScenarioLocks>, Vec<LeftOut>)> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     for scenario in args.scenarios()? {
-        match scenario.situation.quota.map_or(Ok(()), quota) {
+        match scenario.situation().quota.map_or(Ok(()), quota) {
             Ok(()) => cases.push(ScenarioLocks { scenario, locks: args.locks(scenario) }),
             Err(error) => left_out.push(LeftOut { scenario: scenario.name.to_owned(), why: format!("{error:#}") }),
         }
@@ -93,7 +95,7 @@ fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<Scena
 fn comparisons(args: &Options, cases: &[ScenarioLocks], reports: &[ScenarioReport]) -> Vec<PaperRow> {
     let row = |comparison: &papers::Comparison| {
         let index = cases.iter().position(|case| case.scenario.name == comparison.scenario)?;
-        papers::row(comparison, cases[index].scenario.group.name, &reports[index])
+        papers::row(comparison, cases[index].scenario.group, &reports[index])
     };
     args.subject.comparisons.iter().filter_map(row).collect()
 }
@@ -113,7 +115,7 @@ impl Method {
     /// Returns the rounds of both passes; a single thread never waits, so there is nothing to time then.
     fn rounds(&self, scenario: &Scenario) -> u32 {
         // In an open loop the threads read the clock in any case.
-        let timed = scenario.contended() && scenario.situation.arrivals.is_none();
+        let timed = scenario.contended() && scenario.situation().arrivals.is_none();
         self.samples + if timed { self.timed_samples } else { 0 }
     }
 
@@ -145,20 +147,21 @@ impl Runner<'_> {
 
     fn plan(&self, scenario: &Scenario) -> Plan {
         let mut duration = Duration::from_millis(self.method.sample_ms.into());
-        if scenario.situation.quota.is_some() {
+        let situation = scenario.situation();
+        if situation.quota.is_some() {
             let periods = duration.as_micros().div_ceil(PERIOD_US.into()) as u32;
             duration = Duration::from_micros(PERIOD_US.into()) * periods.max(QUOTA_PERIODS);
         }
         let warm_up = (duration / 10).min(Duration::from_millis(20));
         Plan {
             threads: scenario.threads,
-            section: scenario.section(),
-            roles: scenario.roles(),
-            situation: scenario.situation,
-            pinned: scenario.pinned,
+            section: scenario.section(Native::amount),
+            roles: scenario.roles(Native::amount),
+            situation,
+            pinned: scenario.pinned(),
             warm_up,
             duration,
-            timed: scenario.situation.arrivals.is_some(),
+            timed: situation.arrivals.is_some(),
         }
     }
 

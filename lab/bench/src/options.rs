@@ -35,13 +35,13 @@ impl Options {
         let all: &[String] = &self.scenarios;
         let asked = |s: &&Scenario| {
             if all.is_empty() {
-                self.subject.default.contains(&s.group.name)
+                self.subject.runs_by_default(s.group)
             } else {
-                all.iter().any(|n| n == s.name || n == s.group.name || n == "all")
+                all.iter().any(|n| n == s.name || n == s.group || n == "all")
             }
         };
         let fit = |s: &&Scenario| !self.locks(s).is_empty();
-        let scenarios: Vec<_> = self.subject.scenarios.iter().filter(asked).filter(fit).collect();
+        let scenarios: Vec<_> = self.subject.scenarios().filter(asked).filter(fit).collect();
         ensure!(!scenarios.is_empty(), "none of these locks can run in any of these scenarios: see bench --list");
         Ok(scenarios)
     }
@@ -49,7 +49,7 @@ impl Options {
     /// Returns the locks to run in a scenario.
     #[must_use]
     pub fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
-        let group = scenario.group;
+        let group = self.subject.group(scenario);
         let wanted = |name: &str| match self.locks.is_empty() {
             true => group.default.iter().any(|n| *n == name || *n == "all"),
             false => self.locks.iter().any(|n| n == name || n == "all"),
@@ -61,7 +61,7 @@ impl Options {
     /// Returns the locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
     #[must_use]
     pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
-        let group = scenario.group;
+        let group = self.subject.group(scenario);
         let known = |name: &&str| group.locks.iter().chain(self.plugged.iter().copied()).any(|lock| lock.name == *name);
         let asked: Vec<&str> = self.against.as_deref().filter(known).into_iter().collect();
         let running = |name: &&&str| self.locks(scenario).iter().any(|lock| lock.name == **name);

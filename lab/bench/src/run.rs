@@ -8,6 +8,7 @@ use crate::energy;
 use crate::neighbour::{BusyProcess, nth_cpu};
 use crate::probe::{Probe, Recorder, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
+use crate::stats::fairness;
 use anyhow::Context;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -63,6 +64,12 @@ impl Counts {
     pub fn total(self) -> u64 {
         self.read + self.write
     }
+
+    /// Returns what came after these.
+    #[must_use]
+    pub fn since(self, begin: Counts) -> Counts {
+        Counts { read: self.read - begin.read, write: self.write - begin.write }
+    }
 }
 
 /// What a thread does inside and outside the lock.
@@ -70,11 +77,11 @@ impl Counts {
 pub enum Section {
     /// The least that touches the data inside, nothing outside.
     Tight,
-    /// Steps of [`crate::work::work`] inside and outside.
+    /// Work inside and outside.
     Work {
-        /// Steps with the lock.
+        /// The amount with the lock: steps of [`crate::work::work`]; on a simulated machine nanoseconds.
         inside: u32,
-        /// Steps without it.
+        /// The amount without it.
         outside: u32,
     },
     /// Sleeps with the lock, nothing outside.
@@ -93,7 +100,7 @@ pub enum Roles {
     Apart {
         /// This many threads write.
         writers: usize,
-        /// Steps of work that they rest after each write, in addition to the work of all outside.
+        /// The amount of work that they rest for after each write, in addition to the work of all outside.
         rest: u32,
     },
 }
@@ -101,6 +108,18 @@ pub enum Roles {
 impl Roles {
     /// All threads write: all that a mutex can do.
     pub const WRITE: Roles = Roles::Mixed { read_percent: 0 };
+
+    /// Returns the fairness among threads with the same role; of two roles, the less fair.
+    #[must_use]
+    pub fn fairness(self, ops: &[Counts]) -> f64 {
+        let totals: Vec<u64> = ops.iter().map(|ops| ops.total()).collect();
+        match self {
+            Roles::Apart { writers, .. } if writers > 0 => {
+                fairness(&totals[..writers]).min(fairness(&totals[writers..]))
+            }
+            _ => fairness(&totals),
+        }
+    }
 }
 
 /// How to take one sample.
@@ -475,13 +494,11 @@ impl Snapshot {
     }
 
     fn since(self, begin: &Snapshot) -> Outcome {
-        let ops =
-            |(end, begin): (&Counts, &Counts)| Counts { read: end.read - begin.read, write: end.write - begin.write };
         let threads = self.cpu_of_threads.iter().zip(&begin.cpu_of_threads);
         let cpu_of_threads = threads.map(|(end, begin)| end.saturating_sub(*begin));
         Outcome {
             elapsed: self.at - begin.at,
-            ops: self.ops.iter().zip(&begin.ops).map(ops).collect(),
+            ops: self.ops.iter().zip(&begin.ops).map(|(end, begin)| end.since(*begin)).collect(),
             cpu_of_threads: cpu_of_threads.collect(),
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,

@@ -1,9 +1,8 @@
 //! From the samples of a lock to its report.
 
 use crate::report::{Beside, KindReport, Late, LockReport, Waits};
-use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
+use crate::run::{Kind, Outcome, Plan, Roles, WaitTimes};
 use crate::situation::{Neighbour, Situation};
-use crate::stats::fairness;
 use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
 use turnwise_present::stats::Spread;
@@ -85,7 +84,7 @@ impl Samples {
             rounds_ns: padded(&self.per(elapsed_ns, Outcome::total), rounds),
             op_ns: spread(elapsed_ns),
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
-            fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
+            fairness: Spread::of(&self.plain.iter().map(|o| self.roles.fairness(&o.ops)).collect::<Vec<_>>()),
             share: self.roles_share(),
             beside: self.beside(),
             late: self.late(rounds),
@@ -118,15 +117,6 @@ impl Samples {
             op_ns: Spread::of(&all),
             wait: self.waits.as_ref().and_then(|waits| Waits::of(waits.get(kind))),
             speed: None,
-        }
-    }
-
-    /// Returns the fairness among threads with the same role; of two roles, the less fair.
-    fn fairness(&self, ops: &[Counts]) -> f64 {
-        let totals: Vec<u64> = ops.iter().map(|ops| ops.total()).collect();
-        match self.roles {
-            Roles::Mixed { .. } => fairness(&totals),
-            Roles::Apart { writers, .. } => fairness(&totals[..writers]).min(fairness(&totals[writers..])),
         }
     }
 
@@ -225,7 +215,7 @@ fn samples(n: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Section;
+    use crate::run::{Counts, Section};
     use crate::subject::SUBJECTS;
 
     const SECOND: Duration = Duration::from_secs(1);

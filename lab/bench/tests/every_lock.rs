@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use turnwise::platform::Native;
 use turnwise_bench::adapt::monitors::Pair;
+use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::{self, Lock, Protected};
 use turnwise_bench::load::monitor::{self, Broadcast, Inside, Monitor, Pattern, PingPong, Queue, Tell};
 use turnwise_bench::load::shared::{self, Record, SharedLock};
@@ -24,8 +26,8 @@ const MOMENT: Plan = Plan {
 };
 
 fn plan(scenario: &Scenario, timed: bool) -> Plan {
-    let (section, roles) = (scenario.section(), scenario.roles());
-    let Scenario { threads, situation, pinned, .. } = *scenario;
+    let (section, roles) = (scenario.section(Native::amount), scenario.roles(Native::amount));
+    let (threads, situation, pinned) = (scenario.threads, scenario.situation(), scenario.pinned());
     Plan { threads, section, roles, situation, pinned, timed, ..MOMENT }
 }
 
@@ -65,8 +67,8 @@ fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
 fn figures_are_sane(subject: &str) {
     let subject = SUBJECTS.iter().find(|s| s.name == subject).expect(subject);
     // A quota would apply to all tests of this process: `quota.rs` has one of its own.
-    for scenario in subject.scenarios.iter().filter(|scenario| scenario.situation.quota.is_none()) {
-        for lock in scenario.group.locks {
+    for scenario in subject.scenarios().filter(|scenario| scenario.situation().quota.is_none()) {
+        for lock in &subject.group(scenario).locks {
             // A crowd on a lock that only spins takes seconds to disperse; a few threads show as much.
             if lock.waiting == Waiting::Spins && scenario.threads > 4 {
                 continue;
@@ -125,7 +127,7 @@ fn lineage_figures_are_sane() {
 #[test]
 fn every_lock_lets_somebody_in() {
     for (subject, group) in SUBJECTS.iter().flat_map(|s| s.groups.iter().map(move |g| (s, g))) {
-        for lock in group.locks {
+        for lock in &group.locks {
             let did = |duration| {
                 let outcome = lock.sample(&Plan { duration, ..MOMENT });
                 outcome.unwrap_or_else(|e| panic!("{} {}: {e:#}", subject.name, lock.name)).total() > 0

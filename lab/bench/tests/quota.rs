@@ -3,6 +3,8 @@
 
 use std::sync::Mutex;
 use std::time::Duration;
+use turnwise::platform::Native;
+use turnwise_bench::environment::Environment;
 use turnwise_bench::run::{Outcome, Plan, Roles, Section};
 use turnwise_bench::samples::Samples;
 use turnwise_bench::situation::Situation;
@@ -24,14 +26,16 @@ fn can_be_had() -> bool {
 }
 
 fn plan(scenario: &Scenario, duration: Duration) -> Plan {
-    let (section, roles) = (scenario.section(), scenario.roles());
-    let Scenario { threads, situation, pinned, .. } = *scenario;
+    let (section, roles) = (scenario.section(Native::amount), scenario.roles(Native::amount));
+    let (threads, situation, pinned) = (scenario.threads, scenario.situation(), scenario.pinned());
     let warm_up = Duration::from_millis(1);
     Plan { threads, section, roles, situation, pinned, warm_up, duration, timed: false }
 }
 
-fn scenarios() -> impl Iterator<Item = &'static Scenario> {
-    SUBJECTS.iter().flat_map(|subject| subject.scenarios).filter(|scenario| scenario.situation.quota.is_some())
+fn scenarios() -> impl Iterator<Item = (&'static Scenario, &'static [LockInfo])> {
+    let all = SUBJECTS.iter().flat_map(|subject| subject.scenarios().map(move |scenario| (subject, scenario)));
+    let quotas = all.filter(|(_, scenario)| scenario.situation().quota.is_some());
+    quotas.map(|(subject, scenario)| (scenario, subject.group(scenario).locks.as_slice()))
 }
 
 fn cpus(outcome: &Outcome) -> f64 {
@@ -50,8 +54,8 @@ fn every_lock_excludes_under_every_quota() {
     if !can_be_had() {
         return;
     }
-    for scenario in scenarios() {
-        for lock in scenario.group.locks {
+    for (scenario, locks) in scenarios() {
+        for lock in locks {
             let outcome = lock.sample(&plan(scenario, Duration::from_millis(4)));
             outcome.unwrap_or_else(|error| panic!("{} with {}: {error:#}", scenario.name, lock.name));
         }
@@ -64,8 +68,8 @@ fn a_quota_that_throttles_shows_and_one_that_suffices_does_not() {
     if !can_be_had() {
         return;
     }
-    let scenario = scenarios().next().expect("there are some");
-    let lock = scenario.group.locks.iter().find(|lock| lock.name == "std").expect("it is a peer");
+    let (scenario, locks) = scenarios().next().expect("there are some");
+    let lock = locks.iter().find(|lock| lock.name == "std").expect("it is a peer");
     // So little that even on a busy machine it is used up.
     let situation = Situation { quota: Some(10), ..Situation::PLAIN };
     let scarce = Plan { situation, ..plan(scenario, Duration::from_millis(600)) };

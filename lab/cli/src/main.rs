@@ -4,6 +4,7 @@
 mod aim7;
 mod bench;
 mod calibrate;
+mod document;
 mod generate;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]

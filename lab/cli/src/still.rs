@@ -9,18 +9,13 @@ const MORE: &str = include_str!("still.css");
 
 /// Returns a page of this title, with the content `main`.
 pub(crate) fn page(title: &str, main: &str) -> String {
-    styled(title, &[STYLE, MORE].concat(), main)
-}
-
-/// Returns a page in a style of its own.
-pub(crate) fn styled(title: &str, style: &str, main: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>{}</title>\n\
-         <style>\n{THEME}{style}</style>\n</head>\n<body>\n<main>\n{main}</main>\n</body>\n</html>\n",
+         <style>\n{THEME}{STYLE}{MORE}</style>\n</head>\n<body>\n<main>\n{main}</main>\n</body>\n</html>\n",
         escaped(title)
     )
 }

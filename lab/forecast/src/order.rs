@@ -281,38 +281,30 @@ trait Locks {
     unsafe fn unlock(&self, place: usize, how: (Kind, bool));
 }
 
+/// Calls the method of the lock that is taken in this way: the first of a writer, the second of a reader.
+macro_rules! call {
+    ($slot:expr, $how:expr, $alone:ident, $reader:ident) => {
+        match $how {
+            (Kind::Mutex, _) => $slot.mutex.$alone(),
+            (Kind::Spin, _) => $slot.spin.$alone(),
+            (Kind::RwLock, false) => $slot.rwlock.$alone(),
+            (Kind::RwLock, true) => $slot.rwlock.$reader(),
+        }
+    };
+}
+
 impl<M: RawLock, S: RawRwLock> Locks for [Slot<M, S>; MOST_TRACED] {
-    fn lock(&self, place: usize, (kind, reader): (Kind, bool)) {
-        let slot = &self[place];
-        match (kind, reader) {
-            (Kind::Mutex, _) => slot.mutex.lock(),
-            (Kind::Spin, _) => slot.spin.lock(),
-            (Kind::RwLock, false) => slot.rwlock.lock(),
-            (Kind::RwLock, true) => slot.rwlock.read(),
-        }
+    fn lock(&self, place: usize, how: (Kind, bool)) {
+        call!(self[place], how, lock, read)
     }
 
-    fn try_lock(&self, place: usize, (kind, reader): (Kind, bool)) -> bool {
-        let slot = &self[place];
-        match (kind, reader) {
-            (Kind::Mutex, _) => slot.mutex.try_lock(),
-            (Kind::Spin, _) => slot.spin.try_lock(),
-            (Kind::RwLock, false) => slot.rwlock.try_lock(),
-            (Kind::RwLock, true) => slot.rwlock.try_read(),
-        }
+    fn try_lock(&self, place: usize, how: (Kind, bool)) -> bool {
+        call!(self[place], how, try_lock, try_read)
     }
 
-    unsafe fn unlock(&self, place: usize, (kind, reader): (Kind, bool)) {
-        let slot = &self[place];
+    unsafe fn unlock(&self, place: usize, how: (Kind, bool)) {
         // SAFETY: guaranteed by the caller.
-        unsafe {
-            match (kind, reader) {
-                (Kind::Mutex, _) => slot.mutex.unlock(),
-                (Kind::Spin, _) => slot.spin.unlock(),
-                (Kind::RwLock, false) => slot.rwlock.unlock(),
-                (Kind::RwLock, true) => slot.rwlock.unlock_read(),
-            }
-        }
+        unsafe { call!(self[place], how, unlock, unlock_read) }
     }
 }
 

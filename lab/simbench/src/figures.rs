@@ -5,7 +5,6 @@ use super::report::{Figures, Handoffs};
 use super::run::Plan;
 use super::{Sort, profile};
 use turnwise_bench::run::{Counts, Roles};
-use turnwise_bench::stats::fairness;
 use turnwise_sim::Snapshot;
 use turnwise_sim::spec::NS;
 
@@ -39,7 +38,7 @@ impl Interval<'_> {
             ops_per_s: ops as f64 * 1e9 / duration_ns as f64,
             op_ns: per_op(duration_ns),
             cpu_ns: per_op(end.cpu_ps - begin.cpu_ps) / NS as f64,
-            fairness: self.fairness(&counts),
+            fairness: if self.tells_readers() { self.roles } else { Roles::WRITE }.fairness(&counts),
             wait: times.wait(),
             hold: times.hold(),
             handoffs: self.handoffs(),
@@ -55,22 +54,11 @@ impl Interval<'_> {
     /// Returns what each thread did.
     fn counts(&self) -> Vec<Counts> {
         let pairs = self.end.tallies.iter().zip(&self.begin.tallies);
-        pairs.map(|(e, b)| Counts { read: e.read - b.read, write: e.write - b.write }).collect()
+        pairs.map(|(end, begin)| end.since(*begin)).collect()
     }
 
     fn tells_readers(&self) -> bool {
         matches!(self.plan.lock.sort, Sort::Shared | Sort::Sequence)
-    }
-
-    /// Returns the fairness among threads with the same role; of two roles, the less fair.
-    fn fairness(&self, counts: &[Counts]) -> f64 {
-        let totals: Vec<u64> = counts.iter().map(|c| c.total()).collect();
-        match self.roles {
-            Roles::Apart { writers, .. } if self.tells_readers() && writers > 0 => {
-                fairness(&totals[..writers]).min(fairness(&totals[writers..]))
-            }
-            _ => fairness(&totals),
-        }
     }
 
     fn handoffs(&self) -> Handoffs {

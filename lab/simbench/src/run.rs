@@ -18,7 +18,6 @@ use turnwise_bench::load::exclusive::{Lock, Protected};
 use turnwise_bench::load::shared::SharedLock;
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Jitter;
-use turnwise_bench::subject::Times;
 use turnwise_catalogue::RefCount;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
@@ -134,7 +133,7 @@ impl Plan {
     }
 
     fn section(&self) -> (Section, Jitter) {
-        (self.workload.section(), self.workload.jitter)
+        (self.workload.section, self.workload.jitter)
     }
 
     fn begin_ns(&self) -> u64 {
@@ -158,10 +157,10 @@ impl Plan {
 
     /// Returns after how long without a completed operation the run counts as stuck: a second, or ten of the longest.
     fn silence_ns(&self) -> u64 {
-        let longest_ns = match self.workload.times {
-            Times::Tight => 0,
-            Times::Work { inside_ns, outside_ns } => inside_ns.saturating_add(outside_ns),
-            Times::Sleep { inside_ns } => inside_ns,
+        let longest_ns = match self.workload.section {
+            Section::Tight => 0,
+            Section::Work { inside, outside } => u64::from(inside) + u64::from(outside),
+            Section::Sleep(time) => u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
         };
         longest_ns.saturating_mul(10).max(1_000_000_000)
     }

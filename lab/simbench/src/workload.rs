@@ -15,9 +15,11 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::str::FromStr;
+use turnwise_bench::environment::Environment;
 use turnwise_bench::run::{Roles, Section};
 use turnwise_bench::simulated::Jitter;
-use turnwise_bench::subject::{Mix, SUBJECTS, Scenario, Subject, Times};
+use turnwise_bench::subject::{SUBJECTS, Scenario, Subject};
+use turnwise_sim::Sim;
 
 /// By how many percent the time without the lock varies either way.
 pub const JITTER: u8 = 50;
@@ -26,17 +28,17 @@ pub const JITTER: u8 = 50;
 pub const BENCH_JITTER: u8 = 5;
 
 /// No section or rest lasts longer.
-const NS_MAX: u64 = 4_000_000_000;
+const NS_MAX: u32 = 4_000_000_000;
 
 /// What simulated threads do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
     /// Its text.
     pub text: String,
-    /// What happens with the lock and without it.
-    pub times: Times,
+    /// What happens with the lock and without it, in nanoseconds.
+    pub section: Section,
     /// Which threads read and which write, where the lock distinguishes them.
-    pub mix: Mix,
+    pub roles: Roles,
     /// How much the time without the lock varies.
     pub jitter: Jitter,
     /// The scenario's number of threads, if it is one of the benchmark.
@@ -62,17 +64,17 @@ impl FromStr for Workload {
 impl Workload {
     fn named(name: &str) -> Result<Workload> {
         if name == "tight" {
-            return Ok(Workload::of(Times::Tight));
+            return Ok(Workload::of(Section::Tight));
         }
         match times(name)? {
-            Some(times) => Ok(Workload::of(times)),
+            Some(section) => Ok(Workload::of(section)),
             None => Workload::of_scenario(scenario(name)?),
         }
     }
 
-    fn of(times: Times) -> Workload {
-        let (mix, jitter) = (Mix::Write, Jitter::percent(JITTER));
-        Workload { text: String::new(), times, mix, jitter, threads: None, pinned: None }
+    fn of(section: Section) -> Workload {
+        let (roles, jitter) = (Roles::WRITE, Jitter::percent(JITTER));
+        Workload { text: String::new(), section, roles, jitter, threads: None, pinned: None }
     }
 
     fn of_scenario(scenario: &Scenario) -> Result<Workload> {
@@ -83,11 +85,11 @@ impl Workload {
             scenario.help
         );
         Ok(Workload {
-            mix: scenario.mix,
+            roles: scenario.roles(Sim::amount),
             jitter: Jitter::percent(BENCH_JITTER),
             threads: u32::try_from(scenario.threads).ok(),
-            pinned: Some(scenario.pinned),
-            ..Workload::of(scenario.times)
+            pinned: Some(scenario.pinned()),
+            ..Workload::of(scenario.section(Sim::amount))
         })
     }
 
@@ -95,12 +97,12 @@ impl Workload {
         let known = "'read=PERCENT', 'writers=THREADS' or 'jitter=PERCENT'";
         let Some((key, value)) = option.split_once('=') else { bail!("'{option}' is not {known}") };
         match key {
-            "read" => self.mix = Mix::Mixed(percent(key, value)?),
+            "read" => self.roles = Roles::Mixed { read_percent: percent(key, value)? },
             "jitter" => self.jitter = Jitter::percent(percent(key, value)?),
             "writers" => {
                 let writers = value.parse().with_context(|| format!("writers={value} is not a number of threads"))?;
-                let rest_ns = if let Mix::Apart { rest_ns, .. } = self.mix { rest_ns } else { 0 };
-                self.mix = Mix::Apart { writers, rest_ns };
+                let rest = if let Roles::Apart { rest, .. } = self.roles { rest } else { 0 };
+                self.roles = Roles::Apart { writers, rest };
             }
             _ => bail!("'{key}' is not known: {known}"),
         }
@@ -110,13 +112,7 @@ impl Workload {
     /// Returns whether any thread reads, where the lock reports it.
     #[must_use]
     pub fn reads(&self) -> bool {
-        self.mix != Mix::Write
-    }
-
-    /// Returns the section, in nanoseconds.
-    #[must_use]
-    pub fn section(&self) -> Section {
-        self.times.section(amount)
+        self.roles != Roles::WRITE
     }
 
     /// Returns which threads read and which write, rests in nanoseconds.
@@ -124,24 +120,15 @@ impl Workload {
     /// # Errors
     /// There are too few threads for both.
     pub fn roles(&self, threads: u32) -> Result<Roles> {
-        match self.mix {
-            Mix::Write => Ok(Roles::WRITE),
-            Mix::Mixed(read_percent) => Ok(Roles::Mixed { read_percent }),
-            Mix::Apart { writers, rest_ns } => {
-                ensure!(
-                    writers < threads as usize,
-                    "workload '{}' has readers and {writers} writers apart: it needs more than {threads} threads",
-                    self.text
-                );
-                Ok(Roles::Apart { writers, rest: amount(rest_ns) })
-            }
+        if let Roles::Apart { writers, .. } = self.roles {
+            ensure!(
+                writers < threads as usize,
+                "workload '{}' has readers and {writers} writers apart: it needs more than {threads} threads",
+                self.text
+            );
         }
+        Ok(self.roles)
     }
-}
-
-/// Returns the amount of work that takes `ns` on a simulated machine.
-fn amount(ns: u64) -> u32 {
-    u32::try_from(ns).unwrap_or(u32::MAX)
 }
 
 fn percent(key: &str, value: &str) -> Result<u8> {
@@ -150,16 +137,16 @@ fn percent(key: &str, value: &str) -> Result<u8> {
 }
 
 /// Parses `INSIDE/OUTSIDE`; `None` if it does not look like that.
-fn times(text: &str) -> Result<Option<Times>> {
+fn times(text: &str) -> Result<Option<Section>> {
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'_') && !text.is_empty();
     let Some((inside, outside)) = text.split_once('/').filter(|(i, o)| number(i) && number(o)) else {
         return Ok(None);
     };
     let ns = |digits: &str| {
-        let ns = digits.replace('_', "").parse().ok().filter(|ns| *ns <= NS_MAX);
+        let ns = digits.replace('_', "").parse().ok().filter(|ns: &u32| *ns <= NS_MAX);
         ns.with_context(|| format!("workload '{text}': {digits} ns is too long: at most {NS_MAX}"))
     };
-    Ok(Some(Times::Work { inside_ns: ns(inside)?, outside_ns: ns(outside)? }))
+    Ok(Some(Section::Work { inside: ns(inside)?, outside: ns(outside)? }))
 }
 
 /// Returns the scenario of this name; with its subject, if several that differ have the name.
@@ -172,8 +159,8 @@ fn scenario(name: &str) -> Result<&'static Scenario> {
         }
         None => (None, name),
     };
-    let of = |s: &&&'static Subject| subject.is_none_or(|subject| std::ptr::eq(subject, **s));
-    let all = SUBJECTS.iter().filter(of).flat_map(|s| s.scenarios.iter().map(move |scenario| (s.name, scenario)));
+    let of = |s: &&'static Subject| subject.is_none_or(|subject| std::ptr::eq(subject, *s));
+    let all = SUBJECTS.iter().filter(of).flat_map(|s| s.scenarios().map(move |scenario| (s.name, scenario)));
     let found: Vec<_> = all.filter(|(_, scenario)| scenario.name == name).collect();
     let Some(((_, first), others)) = found.split_first() else { bail!(unknown(name, subject)) };
     if others.iter().any(|(_, other)| !same(first, other)) {
@@ -184,7 +171,8 @@ fn scenario(name: &str) -> Result<&'static Scenario> {
 }
 
 fn same(a: &Scenario, b: &Scenario) -> bool {
-    (a.times, a.mix, a.threads, a.pinned) == (b.times, b.mix, b.threads, b.pinned)
+    let what = |s: &Scenario| (s.section(Sim::amount), s.roles(Sim::amount), s.threads, s.pinned());
+    what(a) == what(b)
 }
 
 fn unknown(name: &str, subject: Option<&Subject>) -> String {
@@ -206,9 +194,9 @@ mod tests {
     #[test]
     fn times_and_options_are_read() {
         let tight = parsed("tight");
-        assert_eq!((tight.section(), tight.reads(), tight.jitter), (Section::Tight, false, Jitter::percent(JITTER)));
+        assert_eq!((tight.section, tight.reads(), tight.jitter), (Section::Tight, false, Jitter::percent(JITTER)));
         let mixed = parsed("100/4_000,read=90,jitter=0");
-        assert_eq!(mixed.section(), Section::Work { inside: 100, outside: 4000 });
+        assert_eq!(mixed.section, Section::Work { inside: 100, outside: 4000 });
         assert_eq!(mixed.roles(1).expect("one is enough"), Roles::Mixed { read_percent: 90 });
         assert_eq!(mixed.jitter, Jitter::percent(0));
         let apart = parsed("300/300,writers=2");
@@ -220,15 +208,16 @@ mod tests {
     #[test]
     fn every_scenario_of_the_benchmark_can_be_named() {
         for subject in SUBJECTS.iter() {
-            for scenario in subject.scenarios.iter().filter(|scenario| scenario.is_plain()) {
+            for scenario in subject.scenarios().filter(|scenario| scenario.is_plain()) {
                 let workload = parsed(&format!("{}:{}", subject.name, scenario.name));
-                assert_eq!((workload.times, workload.mix), (scenario.times, scenario.mix));
+                assert_eq!(workload.section, scenario.section(Sim::amount));
+                assert_eq!(workload.roles, scenario.roles(Sim::amount));
                 assert_eq!(workload.threads.map(|n| n as usize), Some(scenario.threads));
                 assert_eq!(workload.jitter, Jitter::percent(BENCH_JITTER));
             }
         }
         assert_eq!(parsed("8x50/100").threads, Some(8), "the only subject with this name");
-        assert_eq!(parsed("d_path-3").mix, Mix::Apart { writers: 1, rest_ns: 100_000 });
+        assert_eq!(parsed("d_path-3").roles, Roles::Apart { writers: 1, rest: 100_000 });
         assert_eq!(parsed("osv-2").pinned, Some(true));
     }
 

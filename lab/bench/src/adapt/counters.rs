@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release};
 use turnwise_catalogue::RefCount;
 
 /// `Arc`: cloned and dropped.
@@ -29,35 +29,22 @@ impl RefCount for Clones {
     }
 }
 
-/// One atomic addition each way: the least that a count can cost, and it cannot refuse.
-pub struct Additions(AtomicU64);
+/// A bare word. By addition, each way costs the least that a count can cost, and cannot refuse; by compare-exchange,
+/// which is tried until it succeeds, what a count costs that reads before it changes.
+pub struct Word<const EXCHANGES: bool>(AtomicU64);
 
-impl RefCount for Additions {
-    fn new_in() -> Self {
-        Additions(AtomicU64::new(1))
-    }
+/// One atomic addition each way.
+pub type Additions = Word<false>;
+/// One compare-exchange each way.
+pub type Exchanges = Word<true>;
 
+impl<const EXCHANGES: bool> Word<EXCHANGES> {
     #[inline]
-    fn get(&self) {
-        self.0.fetch_add(1, Relaxed);
-    }
-
-    #[inline]
-    fn put(&self) {
-        self.0.fetch_sub(1, Release);
-    }
-
-    fn count(&self) -> u64 {
-        self.0.load(Acquire)
-    }
-}
-
-/// One compare-exchange each way, until it succeeds: the cost of a count that reads before it changes.
-pub struct Exchanges(AtomicU64);
-
-impl Exchanges {
-    #[inline]
-    fn change(&self, by: u64) {
+    fn change(&self, by: u64, order: Ordering) {
+        if !EXCHANGES {
+            self.0.fetch_add(by, order);
+            return;
+        }
         let mut count = self.0.load(Relaxed);
         while let Err(found) = self.0.compare_exchange_weak(count, count.wrapping_add(by), AcqRel, Relaxed) {
             count = found;
@@ -65,19 +52,19 @@ impl Exchanges {
     }
 }
 
-impl RefCount for Exchanges {
+impl<const EXCHANGES: bool> RefCount for Word<EXCHANGES> {
     fn new_in() -> Self {
-        Exchanges(AtomicU64::new(1))
+        Word(AtomicU64::new(1))
     }
 
     #[inline]
     fn get(&self) {
-        self.change(1);
+        self.change(1, Relaxed);
     }
 
     #[inline]
     fn put(&self) {
-        self.change(u64::MAX);
+        self.change(u64::MAX, Release);
     }
 
     fn count(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! What an operation does in addition to its accesses to the data.
 
 use crate::environment::Environment;
-use crate::run::Section;
+use crate::run::{self, Outcome, Plan, Section, Workload};
 use anyhow::{Result, bail};
 use std::hint::black_box;
 use std::marker::PhantomData;
+use turnwise::platform::Native;
 
 /// A workload of this kind in this world with this lock or count, and what an operation does in addition.
 pub(super) struct Load<Of, B> {
@@ -26,19 +27,39 @@ impl<Of, B: Copy> Clone for Load<Of, B> {
 
 impl<Of, B: Copy> Copy for Load<Of, B> {}
 
+/// Runs one sample of `plan`, with a copy of the threads' loop for each kind of section; `no_sleep` is the error of one
+/// that sleeps.
+pub(super) fn sample<Of>(plan: &Plan, no_sleep: &'static str) -> Result<Outcome>
+where
+    Load<Of, Tight>: Workload,
+    Load<Of, Busy>: Workload,
+{
+    match plan.section {
+        Section::Tight => run::sample(plan, Load::<Of, _>::of(Tight)),
+        Section::Work { inside, outside } => run::sample(plan, Load::<Of, _>::of(Busy { inside, outside })),
+        Section::Sleep(_) => bail!(no_sleep),
+    }
+}
+
 /// The two halves of an operation.
 pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
     /// Returns whether only the data is accessed.
-    fn tight(self) -> bool;
+    fn tight(self) -> bool {
+        false
+    }
+    /// Prepares the thread, before the first operation.
+    fn prepare(self) {}
     fn inside(self, seed: u64) -> u64;
     fn outside(self, local: &mut u64);
+    /// Works without the lock, in addition to what is outside.
+    fn rest(self, local: &mut u64, amount: u32);
 }
 
-/// Nothing.
+/// Nothing, on this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Tight;
 
-impl<W: Environment> Body<W> for Tight {
+impl Body<Native> for Tight {
     #[inline(always)]
     fn tight(self) -> bool {
         true
@@ -49,67 +70,93 @@ impl<W: Environment> Body<W> for Tight {
     }
     #[inline(always)]
     fn outside(self, _local: &mut u64) {}
+    #[inline(always)]
+    fn rest(self, local: &mut u64, amount: u32) {
+        think::<Native>(local, amount, ());
+    }
 }
 
-/// This much work.
+/// This much work, on this machine.
 #[derive(Clone, Copy)]
-pub(super) struct Work<S> {
-    pub(super) inside: u32,
-    pub(super) outside: u32,
-    pub(super) jitter: S,
+pub(super) struct Busy {
+    inside: u32,
+    outside: u32,
+}
+
+impl Body<Native> for Busy {
+    #[inline(always)]
+    fn inside(self, seed: u64) -> u64 {
+        Native::work(seed, self.inside)
+    }
+    #[inline(always)]
+    fn outside(self, local: &mut u64) {
+        think::<Native>(local, self.outside, ());
+    }
+    #[inline(always)]
+    fn rest(self, local: &mut u64, amount: u32) {
+        think::<Native>(local, amount, ());
+    }
+}
+
+#[inline(always)]
+#[track_caller]
+fn think<W: Environment>(local: &mut u64, amount: u32, jitter: W::Jitter) {
+    *local = black_box(W::think(*local, amount, jitter));
+}
+
+/// A section in any world. Out of line: the locks share it.
+#[derive(Clone, Copy)]
+pub(super) struct Work<J> {
+    section: Section,
+    jitter: J,
+}
+
+impl<J> Work<J> {
+    pub(super) fn of(section: Section, jitter: J) -> Work<J> {
+        Work { section, jitter }
+    }
+
+    /// Returns the section as one that does not sleep; `no_sleep` is the error of one that does.
+    pub(super) fn awake(section: Section, jitter: J, no_sleep: &'static str) -> Result<Work<J>> {
+        match section {
+            Section::Sleep(_) => bail!(no_sleep),
+            _ => Ok(Work::of(section, jitter)),
+        }
+    }
 }
 
 impl<W: Environment> Body<W> for Work<W::Jitter> {
-    #[inline(always)]
     fn tight(self) -> bool {
-        false
+        self.section == Section::Tight
     }
-    #[inline(always)]
-    fn inside(self, seed: u64) -> u64 {
-        W::work(seed, self.inside)
-    }
-    #[inline(always)]
-    fn outside(self, local: &mut u64) {
-        *local = black_box(W::think(*local, self.outside, self.jitter));
-    }
-}
 
-/// Either. Out of line: the locks share it.
-#[derive(Clone, Copy)]
-pub(super) enum Any<S> {
-    Tight,
-    Work(Work<S>),
-}
-
-impl<S> Any<S> {
-    /// Returns the section as one of these; `no_sleep` is the error of one that sleeps.
-    pub(super) fn of(section: Section, jitter: S, no_sleep: &'static str) -> Result<Any<S>> {
-        match section {
-            Section::Tight => Ok(Any::Tight),
-            Section::Work { inside, outside } => Ok(Any::Work(Work { inside, outside, jitter })),
-            Section::Sleep(_) => bail!(no_sleep),
+    fn prepare(self) {
+        if let Section::Sleep(_) = self.section {
+            W::prepare_to_sleep();
         }
-    }
-}
-
-impl<W: Environment> Body<W> for Any<W::Jitter> {
-    fn tight(self) -> bool {
-        matches!(self, Any::Tight)
     }
 
     #[inline(never)]
     fn inside(self, seed: u64) -> u64 {
-        match self {
-            Any::Tight => seed,
-            Any::Work(work) => Body::<W>::inside(work, seed),
+        match self.section {
+            Section::Tight => seed,
+            Section::Work { inside, .. } => W::work(seed, inside),
+            Section::Sleep(time) => {
+                W::sleep(time);
+                seed
+            }
         }
     }
 
     #[inline(never)]
     fn outside(self, local: &mut u64) {
-        if let Any::Work(work) = self {
-            Body::<W>::outside(work, local);
+        if let Section::Work { outside, .. } = self.section {
+            think::<W>(local, outside, self.jitter);
         }
+    }
+
+    fn rest(self, local: &mut u64, amount: u32) {
+        think::<W>(local, amount, self.jitter);
     }
 }
 

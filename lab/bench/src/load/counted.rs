@@ -1,11 +1,11 @@
 //! Threads that take a reference to one object and drop it again.
 
-use super::body::{Any, Body, Load, Tight, Work};
+use super::body::{self, Body, Load, Work};
 use crate::environment::Environment;
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
-use anyhow::{bail, ensure};
+use crate::run::{Counts, Kind, Outcome, Plan, Roles, Section, Workload};
+use anyhow::ensure;
 use std::hint::black_box;
 use std::ptr;
 use turnwise::platform::Native;
@@ -16,13 +16,7 @@ use turnwise_catalogue::RefCount;
 /// # Errors
 /// When a thread cannot be started, or when references got lost.
 pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match plan.section {
-        Section::Tight => run::sample(plan, Load::<(Counted, Native, C), _>::of(Tight)),
-        Section::Work { inside, outside } => {
-            run::sample(plan, Load::<(Counted, Native, C), _>::of(Work { inside, outside, jitter: () }))
-        }
-        Section::Sleep(_) => bail!(NO_SLEEP),
-    }
+    body::sample::<(Counted, Native, C)>(plan, NO_SLEEP)
 }
 
 /// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
@@ -31,7 +25,7 @@ pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
 /// # Errors
 /// When the section sleeps.
 pub fn any_section<W: Environment, C: RefCount>(section: Section, jitter: W::Jitter) -> anyhow::Result<impl Workload> {
-    Ok(Load::<(Counted, W, C), _>::of(Any::of(section, jitter, NO_SLEEP)?))
+    Ok(Load::<(Counted, W, C), _>::of(Work::awake(section, jitter, NO_SLEEP)?))
 }
 
 const NO_SLEEP: &str = "references are taken and dropped without sleep";

@@ -1,14 +1,13 @@
 //! Threads that want a lock for themselves.
 
-use super::body::Load;
-use super::{many, open};
+use super::body::{self, Body, Load, Work};
+use super::situated;
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use anyhow::ensure;
 use std::hint::black_box;
 use std::ptr;
-use std::time::Duration;
 use turnwise::platform::Native;
 
 /// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
@@ -35,33 +34,19 @@ pub struct Protected {
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
-    if let Some(arrivals) = plan.situation.arrivals {
-        return open::sample::<L>(plan, arrivals);
+    if plan.situation.arrivals.is_some() || plan.situation.locks > 1 {
+        return situated::sample::<L>(plan);
     }
-    if plan.situation.locks > 1 {
-        return many::sample::<L>(plan);
+    if let Section::Sleep(_) = plan.section {
+        return run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Work::of(plan.section, ())));
     }
-    match plan.section {
-        Section::Tight => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Tight)),
-        Section::Work { inside, outside } => {
-            run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Work { inside, outside, jitter: () }))
-        }
-        Section::Sleep(time) => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Sleep(time))),
-    }
+    body::sample::<(Exclusive, Native, L)>(plan, "sections that sleep are run above")
 }
 
 /// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
 /// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
-    Load::<(Exclusive, W, L), _>::of(Any::of(section, jitter))
-}
-
-/// The two halves of an operation.
-pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
-    /// Prepares the thread, before the first operation.
-    fn prepare(self) {}
-    fn inside(self, data: &mut Protected);
-    fn outside(self, _local: &mut u64) {}
+    Load::<(Exclusive, W, L), _>::of(Work::of(section, jitter))
 }
 
 /// Announces that the section is about to read the data, or to write it.
@@ -71,101 +56,23 @@ fn touch<W: Environment>(data: &mut Protected, write: bool) {
     W::touch(ptr::from_mut(data).cast(), size_of::<Protected>(), write);
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Tight;
-impl<W: Environment> Body<W> for Tight {
-    #[inline(always)]
-    fn inside(self, data: &mut Protected) {
+/// Does what is within the section.
+#[inline(always)]
+pub(super) fn change<W: Environment>(body: impl Body<W>, data: &mut Protected) {
+    if body.tight() {
         let count = data.count;
         touch::<W>(data, true);
         data.count = count + 1;
+        return;
     }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Work<S> {
-    inside: u32,
-    outside: u32,
-    jitter: S,
-}
-impl<W: Environment> Body<W> for Work<W::Jitter> {
-    #[inline(always)]
-    fn inside(self, data: &mut Protected) {
-        touch::<W>(data, false);
-        let count = data.count;
-        data.chain = W::work(data.chain, self.inside);
-        touch::<W>(data, true);
-        // The compiler must assume that any thread may have changed the data here.
-        let data = black_box(data);
-        data.count = count + 1;
-        data.mirror += 1;
-    }
-
-    #[inline(always)]
-    fn outside(self, local: &mut u64) {
-        *local = black_box(W::think(*local, self.outside, self.jitter));
-    }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Sleep(Duration);
-impl<W: Environment> Body<W> for Sleep {
-    fn prepare(self) {
-        W::prepare_to_sleep();
-    }
-
-    fn inside(self, data: &mut Protected) {
-        touch::<W>(data, false);
-        let count = data.count;
-        W::sleep(self.0);
-        touch::<W>(data, true);
-        let data = black_box(data);
-        data.count = count + 1;
-        data.mirror += 1;
-    }
-}
-
-/// Any of them. Out of line: the locks share it.
-#[derive(Clone, Copy)]
-pub(super) enum Any<S> {
-    Tight(Tight),
-    Work(Work<S>),
-    Sleep(Sleep),
-}
-
-impl<S> Any<S> {
-    pub(super) fn of(section: Section, jitter: S) -> Any<S> {
-        match section {
-            Section::Tight => Any::Tight(Tight),
-            Section::Work { inside, outside } => Any::Work(Work { inside, outside, jitter }),
-            Section::Sleep(time) => Any::Sleep(Sleep(time)),
-        }
-    }
-}
-
-impl<W: Environment> Body<W> for Any<W::Jitter> {
-    fn prepare(self) {
-        if let Any::Sleep(sleep) = self {
-            Body::<W>::prepare(sleep);
-        }
-    }
-
-    #[inline(never)]
-    fn inside(self, data: &mut Protected) {
-        match self {
-            Any::Tight(tight) => Body::<W>::inside(tight, data),
-            Any::Work(work) => Body::<W>::inside(work, data),
-            Any::Sleep(sleep) => Body::<W>::inside(sleep, data),
-        }
-    }
-
-    #[inline(never)]
-    fn outside(self, local: &mut u64) {
-        match self {
-            Any::Work(work) => Body::<W>::outside(work, local),
-            Any::Tight(_) | Any::Sleep(_) => {}
-        }
-    }
+    touch::<W>(data, false);
+    let count = data.count;
+    data.chain = body.inside(data.chain);
+    touch::<W>(data, true);
+    // The compiler must assume that any thread may have changed the data here.
+    let data = black_box(data);
+    data.count = count + 1;
+    data.mirror += 1;
 }
 
 /// The kind of the workload.
@@ -212,7 +119,7 @@ pub(super) fn take<W: Environment, L: Lock<Protected>, P: Probe>(lock: &L, body:
     let acquired = lock.with(|data| {
         let acquired = probe.mark();
         probe.acquired(address, Kind::Write);
-        body.inside(data);
+        change::<W>(body, data);
         probe.releases(address, Kind::Write);
         acquired
     });

@@ -3,8 +3,7 @@
 mod body;
 pub mod counted;
 pub mod exclusive;
-pub(crate) mod many;
 pub mod monitor;
 pub mod names;
-pub(crate) mod open;
 pub mod shared;
+pub(crate) mod situated;

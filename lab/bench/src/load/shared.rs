@@ -1,12 +1,11 @@
 //! Threads that read together and write alone.
 
-use super::body::{Any, Body, Tight, Work, lot};
+use super::body::{self, Body, Load, Work, lot};
 use crate::environment::Environment;
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
-use anyhow::{bail, ensure};
+use crate::run::{Counts, Kind, Outcome, Plan, Roles, Section, Workload};
+use anyhow::ensure;
 use std::hint::black_box;
-use std::marker::PhantomData;
 use std::ptr;
 use turnwise::platform::Native;
 
@@ -29,13 +28,7 @@ pub trait SharedLock: Sync + 'static {
 /// # Errors
 /// When a thread cannot be started, or when the lock let a writer in together with another thread.
 pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match plan.section {
-        Section::Tight => run::sample(plan, Shared::<Native, L, _>::of(Tight, ())),
-        Section::Work { inside, outside } => {
-            run::sample(plan, Shared::<Native, L, _>::of(Work { inside, outside, jitter: () }, ()))
-        }
-        Section::Sleep(_) => bail!(NO_SLEEP),
-    }
+    body::sample::<(Shared, Native, L)>(plan, NO_SLEEP)
 }
 
 /// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
@@ -47,7 +40,7 @@ pub fn any_section<W: Environment, L: SharedLock>(
     section: Section,
     jitter: W::Jitter,
 ) -> anyhow::Result<impl Workload> {
-    Ok(Shared::<W, L, _>::of(Any::of(section, jitter, NO_SLEEP)?, jitter))
+    Ok(Load::<(Shared, W, L), _>::of(Work::awake(section, jitter, NO_SLEEP)?))
 }
 
 const NO_SLEEP: &str = "readers and writers do not sleep";
@@ -130,27 +123,10 @@ fn touch<W: Environment>(data: &Record, write: bool) {
     W::touch(ptr::from_ref(data).cast(), size_of::<Record>(), write);
 }
 
-struct Shared<W: Environment, L, B> {
-    body: B,
-    jitter: W::Jitter,
-    lock: PhantomData<fn() -> L>,
-}
+/// The kind of the workload.
+enum Shared {}
 
-impl<W: Environment, L, B> Shared<W, L, B> {
-    fn of(body: B, jitter: W::Jitter) -> Self {
-        Shared { body, jitter, lock: PhantomData }
-    }
-}
-
-impl<W: Environment, L, B: Copy> Clone for Shared<W, L, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W: Environment, L, B: Copy> Copy for Shared<W, L, B> {}
-
-impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
+impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Load<(Shared, W, L), B> {
     type Shared = L;
     type Local = Local;
 
@@ -202,7 +178,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
     fn rest(self, local: &mut Local) {
         self.body.outside(&mut local.chain);
         if local.rest > 0 {
-            local.chain = black_box(W::think(local.chain, local.rest, self.jitter));
+            self.body.rest(&mut local.chain, local.rest);
         }
     }
 

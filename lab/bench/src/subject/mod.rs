@@ -3,28 +3,29 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `subjects.toml`, `file.rs` | every subject, and how it is read |
+//! | `subjects.toml` | every subject |
 //! | `peers.rs` | the types of locks that are not ours, or not as the catalogue has them |
 
-mod file;
 mod peers;
 
-use crate::adapt::listed::{AsItself, CountUnder, Sample};
-use crate::load::{counted, exclusive, monitor, shared};
+use crate::adapt::listed::{AsItself, Sample};
+use crate::adapt::plugged;
 use crate::papers::Comparison;
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::Situation;
-use crate::work::steps_for;
+use crate::situation::{Arrivals, Neighbour, Situation};
 use anyhow::{bail, ensure};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
-use turnwise_catalogue::RefCount;
 
 /// What a waiter of a lock does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Waiting {
     /// It sleeps sooner or later: fit for more threads than CPUs.
+    #[default]
     Sleeps,
     /// It spins for ever.
     Spins,
@@ -51,64 +52,46 @@ pub struct LockInfo {
 enum Sampler {
     /// By this function.
     By(Sample),
-    /// As a lock of the catalogue.
-    Catalogue,
-    /// As a count of references under a lock of the catalogue.
-    CountUnder,
     /// With a lock of a shared object.
-    Plugged(&'static Plugin, PluggedSample),
+    Plugged(&'static Plugin, Plugged),
 }
 
-/// Measures one sample with a lock of a shared object.
-pub type PluggedSample = fn(&'static Plugin, &Plan) -> anyhow::Result<Outcome>;
+/// A lock that is not just one of the catalogue.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Peer {
+    /// Otherwise that of the catalogue.
+    #[serde(borrow)]
+    help: Option<&'static str>,
+    #[serde(default)]
+    ours: bool,
+    #[serde(default)]
+    waits: Waiting,
+}
+
+/// The peers of each kind, by their names.
+type Peers = BTreeMap<String, BTreeMap<String, Peer>>;
 
 impl LockInfo {
-    /// Returns a peer for one thread at a time.
-    pub(crate) fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
-        name: &'static str,
-        waiting: Waiting,
-        help: &'static str,
-    ) -> LockInfo {
-        LockInfo::by(exclusive::sample::<L>, name, waiting, help)
-    }
-
-    /// Returns a peer for readers and writers.
-    pub(crate) fn shared<L: shared::SharedLock>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
-        LockInfo::by(shared::sample::<L>, name, waiting, help)
-    }
-
-    /// Returns a peer for threads that wait for each other.
-    pub(crate) fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
-        name: &'static str,
-        help: &'static str,
-    ) -> LockInfo {
-        LockInfo::by(monitor::sample::<M, T>, name, Waiting::Sleeps, help)
-    }
-
-    /// Returns a peer that counts references.
-    pub(crate) fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
-        LockInfo::by(counted::sample::<C>, name, waiting, help)
-    }
-
-    fn by(sample: Sample, name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
-        LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
-    }
-
-    /// Returns a lock of the catalogue, to compare others with.
-    pub(crate) fn listed(name: &'static str) -> LockInfo {
+    /// Returns the lock of this name: a peer of this kind, if there is one, else one of the catalogue, which is ours.
+    /// `None`: it is not built in, which a question mark before its name allows.
+    fn named(name: &'static str, kind: Option<&str>, peers: &Peers) -> Option<LockInfo> {
+        let optional = name.starts_with('?');
+        let name = name.trim_start_matches('?');
+        let kind = kind.unwrap_or_default();
+        let peer = peers.get(kind.split('.').next().unwrap_or_default()).and_then(|of| of.get(name));
+        let sample = peer.and_then(|_| peers::sample(kind, name));
+        if optional && sample.is_none() {
+            return None;
+        }
+        let sampler = Sampler::By(sample.unwrap_or_else(|| turnwise_catalogue::visit(name, AsItself)));
+        let ours = peer.is_none_or(|peer| peer.ours);
+        if let Some(&Peer { help: Some(help), waits: waiting, .. }) = peer {
+            return Some(LockInfo { name, help, waiting, ours, sampler });
+        }
         let entry = turnwise_catalogue::get(name);
         let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
-        LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
-    }
-
-    /// Returns a lock of the catalogue, to judge.
-    pub(crate) fn own(name: &'static str) -> LockInfo {
-        LockInfo::listed(name).ours()
-    }
-
-    /// Returns a count of references under a lock of the catalogue, to compare others with.
-    pub(crate) fn count_under(name: &'static str) -> LockInfo {
-        LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
+        Some(LockInfo { name, help: entry.summary, waiting, ours, sampler })
     }
 
     /// Returns a lock of a shared object, for as long as the program runs.
@@ -117,7 +100,7 @@ impl LockInfo {
     /// The subject cannot take it, or has a lock of this name.
     pub fn plugged(plugin: &'static Plugin, subject: &Subject) -> anyhow::Result<LockInfo> {
         let (name, subject_name) = (plugin.name, subject.name);
-        let Some(sample) = subject.plugged else {
+        let Some(kind) = subject.plugged else {
             let taking = SUBJECTS.iter().filter(|subject| subject.plugged.is_some()).map(|subject| subject.name);
             let taking: Vec<_> = taking.collect();
             bail!("`bench {subject_name}` takes no locks of shared objects; those that do: {}", taking.join(", "));
@@ -125,7 +108,7 @@ impl LockInfo {
         let known = subject.locks().iter().any(|lock| lock.name == name);
         ensure!(!known, "`bench {subject_name}` has a lock {name}: give the one of the shared object another name");
         let waiting = if plugin.spins { Waiting::Spins } else { Waiting::Sleeps };
-        Ok(LockInfo { name, help: plugin.help, waiting, ours: false, sampler: Sampler::Plugged(plugin, sample) })
+        Ok(LockInfo { name, help: plugin.help, waiting, ours: false, sampler: Sampler::Plugged(plugin, kind) })
     }
 
     /// Marks the lock as one of ours, which the figures judge.
@@ -141,121 +124,130 @@ impl LockInfo {
     pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
         let sample = match self.sampler {
             Sampler::By(sample) => sample,
-            Sampler::Catalogue => turnwise_catalogue::visit(self.name, AsItself),
-            Sampler::CountUnder => turnwise_catalogue::visit(self.name, CountUnder),
-            Sampler::Plugged(plugin, sample) => return sample(plugin, plan),
+            Sampler::Plugged(plugin, Plugged::Exclusive) => return plugged::exclusive(plugin, plan),
+            Sampler::Plugged(plugin, Plugged::Shared) => return plugged::shared(plugin, plan),
         };
         sample(plan)
     }
 }
 
 /// Scenarios that the same locks run in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Group {
     /// Its name in `--scenario`.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
+    /// The kind of its peers, if it is not the subject's.
+    #[serde(borrow)]
+    peers: Option<&'static str>,
+    /// The names of its locks, if they are not the subject's.
+    #[serde(borrow, rename = "locks")]
+    named: Option<Vec<&'static str>>,
     /// The locks that can run in it, in the order of reports.
-    pub locks: &'static [LockInfo],
+    #[serde(skip)]
+    pub locks: Vec<LockInfo>,
     /// The locks that run by default.
-    pub default: &'static [&'static str],
+    #[serde(borrow, default = "all")]
+    pub default: Vec<&'static str>,
     /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
-    pub reference: &'static [&'static str],
+    #[serde(borrow, default)]
+    pub reference: Vec<&'static str>,
+    /// Its scenarios, in the order of reports.
+    scenarios: Vec<Scenario>,
 }
 
-/// What happens in a critical section and outside it, in time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Times {
-    /// The least that touches the data inside, nothing outside.
-    Tight,
-    /// Nanoseconds of arithmetic.
-    Work {
-        /// With the lock.
-        inside_ns: u64,
-        /// Without it.
-        outside_ns: u64,
-    },
-    /// Asleep with the lock.
-    Sleep {
-        /// In a system call.
-        inside_ns: u64,
-    },
+fn all() -> Vec<&'static str> {
+    vec!["all"]
 }
 
-impl Times {
-    /// Returns the section, with nanoseconds of arithmetic as amounts of work.
-    #[must_use]
-    pub fn section(self, amount: fn(u64) -> u32) -> Section {
-        match self {
-            Times::Tight => Section::Tight,
-            Times::Work { inside_ns, outside_ns } => {
-                Section::Work { inside: amount(inside_ns), outside: amount(outside_ns) }
-            }
-            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
-        }
+impl Group {
+    /// Makes its locks: those that it names, or else its subject.
+    fn complete(&mut self, named: &[&'static str], kind: Option<&str>, peers: &Peers) {
+        let (named, kind) = (self.named.as_deref().unwrap_or(named), self.peers.or(kind));
+        self.locks = named.iter().filter_map(|&name| LockInfo::named(name, kind, peers)).collect();
+        self.scenarios.iter_mut().for_each(|scenario| scenario.group = self.name);
     }
 }
 
-/// The mix of reads and writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mix {
-    /// All threads write.
-    Write,
-    /// All threads read in this many of a hundred operations.
-    Mixed(u8),
-    /// Some only write, the others only read.
-    Apart {
-        /// This many threads write.
-        writers: usize,
-        /// Nanoseconds of arithmetic after each write, in addition to the work of all outside.
-        rest_ns: u64,
-    },
-}
-
-/// A situation.
+/// A situation: all threads write, and only the lock is there, unless it says otherwise.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Its name in `--scenario` and the reports.
     pub name: &'static str,
     /// One line for lists and headings.
     pub help: &'static str,
-    /// Where it belongs.
-    pub group: &'static Group,
+    /// The name of its group.
+    #[serde(skip)]
+    pub group: &'static str,
     /// Threads that fight over one lock.
     pub threads: usize,
-    /// What they do.
-    pub times: Times,
-    /// The mix of reads and writes.
-    pub mix: Mix,
-    /// Further circumstances.
-    pub situation: Situation,
-    /// Each thread stays on one CPU.
-    pub pinned: bool,
+    /// Work inside and outside.
+    busy_ns: Option<[u64; 2]>,
+    asleep_ns: Option<u64>,
+    read_percent: Option<u8>,
+    writers: Option<usize>,
+    #[serde(default)]
+    rest_ns: u64,
+    locks: Option<usize>,
+    #[serde(default)]
+    turns: bool,
+    #[serde(default)]
+    beside: Neighbour,
+    arrivals: Option<Arrivals>,
+    quota: Option<u32>,
+    #[serde(default)]
+    pinned: bool,
     /// The scenario before it, which differs by its number of threads: their rounds are interleaved, which shows how
     /// the locks scale.
+    #[serde(borrow)]
     pub scales: Option<&'static str>,
 }
 
 impl Scenario {
+    /// Returns what the threads do, where `amount` returns how much work takes this many nanoseconds.
+    #[must_use]
+    pub fn section(&self, amount: fn(u64) -> u32) -> Section {
+        match (self.busy_ns, self.asleep_ns) {
+            (Some([inside, outside]), _) => Section::Work { inside: amount(inside), outside: amount(outside) },
+            (None, Some(ns)) => Section::Sleep(Duration::from_nanos(ns)),
+            (None, None) => Section::Tight,
+        }
+    }
+
+    /// Returns which threads read and which write.
+    #[must_use]
+    pub fn roles(&self, amount: fn(u64) -> u32) -> Roles {
+        match self.writers {
+            Some(writers) => Roles::Apart { writers, rest: amount(self.rest_ns) },
+            None => Roles::Mixed { read_percent: self.read_percent.unwrap_or(0) },
+        }
+    }
+
+    /// Returns further circumstances.
+    #[must_use]
+    pub fn situation(&self) -> Situation {
+        Situation {
+            locks: self.locks.unwrap_or(1),
+            turns: self.turns,
+            neighbour: self.beside,
+            arrivals: self.arrivals,
+            quota: self.quota,
+        }
+    }
+
+    /// Returns whether each thread stays on one CPU: a thread that shares its CPU does.
+    #[must_use]
+    pub fn pinned(&self) -> bool {
+        self.pinned || self.beside == Neighbour::OnLastThread
+    }
+
     /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.situation == Situation::PLAIN
-    }
-
-    /// Returns the section in calibrated steps.
-    #[must_use]
-    pub fn section(&self) -> Section {
-        self.times.section(steps)
-    }
-
-    /// Returns the mix, with rests in calibrated steps.
-    #[must_use]
-    pub fn roles(&self) -> Roles {
-        match self.mix {
-            Mix::Write => Roles::WRITE,
-            Mix::Mixed(read_percent) => Roles::Mixed { read_percent },
-            Mix::Apart { writers, rest_ns } => Roles::Apart { writers, rest: steps(rest_ns) },
-        }
+        self.situation() == Situation::PLAIN
     }
 
     /// Returns whether any thread ever waits in it.
@@ -265,45 +257,92 @@ impl Scenario {
     }
 }
 
-fn steps(ns: u64) -> u32 {
-    steps_for(Duration::from_nanos(ns))
-}
-
 /// A sort of locks, and everything that is measured of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Subject {
     /// Its name on the command line.
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
-    /// Every group, in order.
-    pub groups: &'static [&'static Group],
-    /// The scenarios that run by default.
-    pub default: &'static [&'static str],
-    /// Every scenario, in the order of reports.
-    pub scenarios: &'static [Scenario],
+    /// What a lock of a shared object is measured as, where that is possible.
+    plugged: Option<Plugged>,
+    /// The groups that run by default; none: all.
+    #[serde(borrow, default)]
+    default: Vec<&'static str>,
     /// The columns of its tables: names of [figures](crate::figure::FIGURES).
-    pub figures: &'static [&'static str],
+    #[serde(borrow)]
+    pub figures: Vec<&'static str>,
+    /// The kind of its peers.
+    #[serde(borrow)]
+    peers: Option<&'static str>,
+    /// The names of the locks of groups that name none.
+    #[serde(borrow, default)]
+    locks: Vec<&'static str>,
     /// Pairs of locks whose difference a paper published.
-    pub comparisons: &'static [Comparison],
-    /// How a lock of a shared object is measured, where that is possible.
-    pub plugged: Option<PluggedSample>,
+    #[serde(default)]
+    pub comparisons: Vec<Comparison>,
+    /// Every group, in order.
+    #[serde(rename = "group")]
+    pub groups: Vec<Group>,
 }
 
-/// Every subject.
-pub static SUBJECTS: LazyLock<Vec<&'static Subject>> = LazyLock::new(file::subjects);
+/// What a shared object's lock is measured as.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Plugged {
+    Exclusive,
+    Shared,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct File {
+    peers: Peers,
+    subject: Vec<Subject>,
+}
+
+/// Every subject, as `subjects.toml` has them.
+pub static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
+    let mut file: File = toml::from_str(include_str!("subjects.toml")).expect("the file is tested");
+    for Subject { groups, locks, peers: kind, .. } in &mut file.subject {
+        groups.iter_mut().for_each(|group| group.complete(locks, *kind, &file.peers));
+    }
+    file.subject
+});
 
 impl Subject {
     /// Returns the subject of this name.
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Subject> {
-        SUBJECTS.iter().copied().find(|subject| subject.name == name)
+        SUBJECTS.iter().find(|subject| subject.name == name)
+    }
+
+    /// Returns every scenario, in the order of reports.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> + Clone {
+        self.groups.iter().flat_map(|group| &group.scenarios)
+    }
+
+    /// Returns the group of a scenario.
+    ///
+    /// # Panics
+    /// It is another subject's.
+    #[must_use]
+    pub fn group(&self, scenario: &Scenario) -> &Group {
+        self.groups.iter().find(|group| group.name == scenario.group).expect("a scenario of this subject")
+    }
+
+    /// Returns whether a group runs by default.
+    #[must_use]
+    pub fn runs_by_default(&self, group: &str) -> bool {
+        self.default.is_empty() || self.default.contains(&group)
     }
 
     /// Returns the locks of all groups, each name once.
     #[must_use]
-    pub fn locks(&self) -> Vec<&'static LockInfo> {
+    pub fn locks(&self) -> Vec<&LockInfo> {
         let mut all: Vec<&LockInfo> = Vec::new();
-        for lock in self.groups.iter().flat_map(|group| group.locks) {
+        for lock in self.groups.iter().flat_map(|group| &group.locks) {
             if all.iter().all(|known| known.name != lock.name) {
                 all.push(lock);
             }
@@ -315,18 +354,24 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
     use std::collections::HashSet;
+    use turnwise_sim::Sim;
 
     #[test]
     fn a_scenario_scales_from_the_one_before_it() {
         for subject in SUBJECTS.iter() {
-            for pair in subject.scenarios.windows(2).filter(|pair| pair[1].scales.is_some()) {
-                let [from, scenario] = [&pair[0], &pair[1]];
-                assert_eq!(scenario.scales, Some(from.name));
-                assert!(scenario.threads > from.threads && scenario.times == from.times && scenario.mix == from.mix);
-                assert!(std::ptr::eq(scenario.group, from.group), "{}", scenario.name);
+            let mut before: Option<&Scenario> = None;
+            for scenario in subject.scenarios() {
+                if let Some(name) = scenario.scales {
+                    let from = before.expect("the first one scales from none");
+                    assert_eq!((name, scenario.group), (from.name, from.group), "{}", scenario.name);
+                    assert!(scenario.threads > from.threads, "{name}");
+                    let what = |s: &Scenario| (s.section(Sim::amount), s.roles(Sim::amount));
+                    assert_eq!(what(scenario), what(from), "{name}");
+                }
+                before = Some(scenario);
             }
-            assert_eq!(subject.scenarios[0].scales, None);
         }
     }
 
@@ -334,36 +379,48 @@ mod tests {
     fn names_are_unique_and_no_group_is_called_like_a_scenario() {
         for subject in SUBJECTS.iter() {
             let groups = subject.groups.iter().map(|g| g.name);
-            let names: Vec<_> = subject.scenarios.iter().map(|s| s.name).chain(groups).chain(["all"]).collect();
+            let names: Vec<_> = subject.scenarios().map(|s| s.name).chain(groups).chain(["all"]).collect();
             let different: HashSet<_> = names.iter().collect();
             assert_eq!(different.len(), names.len(), "{}: {names:?}", subject.name);
-            assert!(std::ptr::eq(Subject::find(subject.name).expect("it is there"), *subject), "{}", subject.name);
+            assert!(std::ptr::eq(Subject::find(subject.name).expect("it is there"), subject), "{}", subject.name);
         }
     }
 
     #[test]
-    fn groups_name_locks_that_exist_and_scenarios_groups_of_their_subject() {
+    fn groups_name_locks_that_exist_and_defaults_groups_of_their_subject() {
         for subject in SUBJECTS.iter() {
-            for group in subject.groups {
+            for group in &subject.groups {
                 let known = |name: &&str| *name == "all" || group.locks.iter().any(|lock| lock.name == *name);
                 assert!(group.default.iter().all(known), "{} {}", subject.name, group.name);
                 assert!(group.reference.iter().all(known), "{} {}", subject.name, group.name);
                 assert!(group.locks.iter().map(|l| l.name).collect::<HashSet<_>>().len() == group.locks.len());
             }
-            let member = |s: &Scenario| subject.groups.iter().any(|g| std::ptr::eq(*g, s.group));
-            assert!(subject.scenarios.iter().all(member), "{}", subject.name);
+            assert!(subject.scenarios().all(|scenario| subject.group(scenario).name == scenario.group));
             let group = |name: &&str| subject.groups.iter().any(|g| g.name == *name);
             assert!(subject.default.iter().all(group), "{}", subject.name);
         }
     }
 
     #[test]
+    fn every_peer_is_named() {
+        let file: File = toml::from_str(include_str!("subjects.toml")).expect("it is read above");
+        for (kind, peers) in &file.peers {
+            let of_kind = |subject: &'static Subject, group: &Group| {
+                group.peers.or(subject.peers).is_some_and(|peers| peers.split('.').next() == Some(kind))
+            };
+            let groups = || SUBJECTS.iter().flat_map(|s| s.groups.iter().filter(move |group| of_kind(s, group)));
+            for name in peers.keys().filter(|name| !["usync", "parking_lot-0.12"].contains(&name.as_str())) {
+                assert!(groups().any(|group| group.locks.iter().any(|lock| lock.name == name)), "{kind}: {name}");
+            }
+        }
+    }
+
+    #[test]
     fn roles_have_threads_to_play_them() {
-        for scenario in SUBJECTS.iter().flat_map(|subject| subject.scenarios) {
-            match scenario.mix {
-                Mix::Apart { writers, .. } => assert!(writers < scenario.threads, "{}", scenario.name),
-                Mix::Mixed(percent) => assert!(percent <= 100, "{}", scenario.name),
-                Mix::Write => {}
+        for scenario in SUBJECTS.iter().flat_map(Subject::scenarios) {
+            match scenario.roles(|_| 0) {
+                Roles::Apart { writers, .. } => assert!(writers < scenario.threads, "{}", scenario.name),
+                Roles::Mixed { read_percent } => assert!(read_percent <= 100, "{}", scenario.name),
             }
         }
     }

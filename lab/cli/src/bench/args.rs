@@ -149,7 +149,7 @@ impl Flags {
         let listed = subject.locks().into_iter().map(|lock| lock.name);
         let locks: Vec<_> = listed.clone().chain(plugged.iter().map(|lock| lock.name)).collect();
         let groups = subject.groups.iter().map(|group| group.name);
-        let scenarios = subject.scenarios.iter().map(|scenario| scenario.name);
+        let scenarios = subject.scenarios().map(|scenario| scenario.name);
         check("against", locks, self.against.iter())?;
         check("lock", listed.chain(["all"]).collect(), self.lock.iter())?;
         check("scenario", scenarios.chain(groups).chain(["all"]).collect(), self.scenario.iter())?;
@@ -158,7 +158,7 @@ impl Flags {
 
     /// Returns the sort of locks.
     fn subject(&self) -> &'static Subject {
-        self.subject.as_deref().and_then(Subject::find).unwrap_or(SUBJECTS[0])
+        self.subject.as_deref().and_then(Subject::find).unwrap_or(&SUBJECTS[0])
     }
 
     /// Returns the locks of shared objects, those to judge first; for as long as the program runs.
@@ -205,10 +205,10 @@ impl BenchArgs {
 
 fn list(subject: &Subject, plugged: &[&LockInfo]) -> String {
     let row = |name: &str, help: &str| format!("  {name:<26} {help}\n");
-    let in_group = |s: &Scenario| row(s.name, &format!("{:<16} {}", s.group.name, s.help));
+    let in_group = |s: &Scenario| row(s.name, &format!("{:<16} {}", s.group, s.help));
     let locks: String = subject.locks().iter().chain(plugged).map(|l| row(l.name, l.help)).collect();
-    let groups: String = subject.groups.iter().map(|g: &&Group| row(g.name, g.help)).collect();
-    let scenarios: String = subject.scenarios.iter().map(in_group).collect();
+    let groups: String = subject.groups.iter().map(|g: &Group| row(g.name, g.help)).collect();
+    let scenarios: String = subject.scenarios().map(in_group).collect();
     let title = format!("{}: {}", subject.name, subject.help);
     format!("{title}\nlocks\n{locks}groups of scenarios\n{groups}scenarios (name, group)\n{scenarios}")
 }

@@ -4,18 +4,16 @@ mod args;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
-mod html;
 mod picture;
 #[cfg(test)]
 mod tests;
 mod text;
-mod verdict;
 
 pub(crate) use args::BenchArgs;
 
+use crate::document::Style;
 use anyhow::Result;
 use std::process::ExitCode;
-use text::Style;
 use turnwise_bench::bench::measure;
 use turnwise_bench::report::Report;
 use turnwise_bench::setting;
@@ -42,7 +40,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
         output_file.write(text::render(&report, Style::Markdown).as_bytes())?;
     }
     if let Some(output_file) = html {
-        output_file.write(html::page(&report).as_bytes())?;
+        output_file.write(text::page(&report).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

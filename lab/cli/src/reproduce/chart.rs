@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::Plot;
 
-/// Returns a figure with its legend; nothing but that if there are no points.
-pub(crate) fn figure(plot: &Plot) -> String {
+/// Returns a figure with its legend; nothing but that if there are no points. `kinds` names published curves and ours.
+pub(crate) fn figure(plot: &Plot, kinds: [&str; 2]) -> String {
     let points = || plot.series.iter().flat_map(|series| series.points.iter().copied());
     let mut xs: Vec<f64> = points().map(|point| point.0).collect();
     xs.sort_by(f64::total_cmp);
@@ -26,6 +26,7 @@ pub(crate) fn figure(plot: &Plot) -> String {
     });
     let picture = json!({
         "title": plot.title,
+        "kinds": kinds,
         "across": plot.x,
         "upward": plot.y,
         "xs": places(x, &xs),

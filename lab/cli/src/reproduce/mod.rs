@@ -10,11 +10,11 @@
 //! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
 mod args;
-mod chart;
+pub(crate) mod chart;
 mod dots;
 mod dumbbell;
 mod html;
-mod letters;
+pub(crate) mod letters;
 mod markdown;
 mod notes;
 mod outline;

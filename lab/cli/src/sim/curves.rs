@@ -87,13 +87,6 @@ impl Series {
     }
 }
 
-/// Returns the share of acquisitions for which the lock came from another node; `None` if nothing was handed over.
-pub(crate) fn across_nodes(figures: &Figures) -> Option<f64> {
-    let of = figures.handoffs;
-    let all = of.same_thread + of.same_node + of.other_node;
-    (all > 0).then(|| of.other_node as f64 / all as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixture;

@@ -52,34 +52,31 @@ pub(super) fn parsed<'a>(file: &'a Path, text: &str) -> Result<Read<'a>> {
 }
 
 fn same_sweep(first: &Read<'_>, part: &Read<'_>) -> Result<()> {
-    let (a, b) = (&first.report, &part.report);
-    let same = Same { first, part };
-    same.check("machine", &a.machine.name, &b.machine.name)?;
-    same.check("fingerprint of the machine", &a.machine.fingerprint, &b.machine.fingerprint)?;
-    same.check("description of the machine", &a.machine, &b.machine)?;
-    same.check("seed", &a.seed, &b.seed)?;
-    same.check("workload", &a.workload, &b.workload)?;
-    same.check("duration", &a.duration_ns, &b.duration_ns)?;
-    same.check("warm-up", &a.warm_up_ns, &b.warm_up_ns)?;
-    same.check("command", &a.command, &b.command)?;
-    if a.commit.is_some() && b.commit.is_some() {
-        same.check("commit of turnwise", &a.commit, &b.commit)?;
+    let commits = first.report.commit.is_some() && part.report.commit.is_some();
+    let pairs = facts(&first.report).into_iter().zip(facts(&part.report));
+    for ((what, there), (_, here)) in pairs.filter(|((what, _), _)| commits || *what != "commit of turnwise") {
+        let (first, part) = (first.file.display(), part.file.display());
+        ensure!(here == there, "{part} is of another sweep than {first}: its {what} is {here}, there it is {there}");
     }
-    same.check("number of parts", &a.part.1, &b.part.1)?;
-    same.check("number of cells", &a.cells_in_all, &b.cells_in_all)
+    Ok(())
 }
 
-struct Same<'a> {
-    first: &'a Read<'a>,
-    part: &'a Read<'a>,
-}
-
-impl Same<'_> {
-    fn check<T: PartialEq + Debug>(&self, what: &str, a: &T, b: &T) -> Result<()> {
-        let (first, part) = (self.first.file.display(), self.part.file.display());
-        ensure!(a == b, "{part} is of another sweep than {first}: its {what} is {b:?}, there it is {a:?}");
-        Ok(())
-    }
+/// Returns what parts of one sweep have in common.
+fn facts(report: &SimReport) -> [(&'static str, String); 11] {
+    let shown = |value: &dyn Debug| format!("{value:?}");
+    [
+        ("machine", shown(&report.machine.name)),
+        ("fingerprint of the machine", shown(&report.machine.fingerprint)),
+        ("description of the machine", shown(&report.machine)),
+        ("seed", shown(&report.seed)),
+        ("workload", shown(&report.workload)),
+        ("duration", shown(&report.duration_ns)),
+        ("warm-up", shown(&report.warm_up_ns)),
+        ("command", shown(&report.command)),
+        ("commit of turnwise", shown(&report.commit)),
+        ("number of parts", shown(&report.part.1)),
+        ("number of cells", shown(&report.cells_in_all)),
+    ]
 }
 
 fn whole(parts: &[Read<'_>]) -> Result<SimReport> {

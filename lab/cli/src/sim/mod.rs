@@ -5,11 +5,11 @@
 //! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
-//! | `record.rs`, `record_text.rs`, `record_page.rs` | a recorded program instead of a workload |
+//! | `record.rs`, `record_text.rs`, `record.jinja` | a recorded program instead of a workload |
 //! | `validate.rs` | the simulator's accuracy |
 //! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
 //! | `curves.rs` | the points of one line |
-//! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | the outputs |
+//! | `text.rs` with `report.jinja`, `html.rs` with `page/`, `trace.rs` | the outputs |
 
 pub(crate) mod args;
 mod curves;
@@ -25,11 +25,12 @@ mod merge;
 mod part;
 mod perturb;
 mod plan;
-mod plot;
 mod range;
 mod record;
-mod record_page;
 mod record_text;
+#[cfg(test)]
+#[path = "tests/recorded.rs"]
+mod recorded;
 pub(crate) mod setup;
 mod speed;
 mod sweep;
@@ -42,13 +43,12 @@ pub(crate) use args::Args;
 use anyhow::{Result, ensure};
 use args::{Command, Flags, MergeArgs};
 use part::Part;
-use plan::Axes;
 use setup::SweepSetup;
 use std::process::ExitCode;
 use turnwise_present::ending::{Failure, STUCK, print};
 use turnwise_present::json;
 use turnwise_present::output_file::OutputFile;
-use turnwise_simbench::report::{FORMAT, SimReport};
+use turnwise_simbench::report::SimReport;
 
 /// Runs a sweep, or puts its parts together.
 ///
@@ -92,7 +92,7 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
     };
     setup.check(&cells)?;
     let part = flags.partition.unwrap_or(Part::WHOLE);
-    let mut report = empty(&setup, &axes, part, u32::try_from(cells.len())?);
+    let mut report = setup.report(&axes, part, u32::try_from(cells.len())?);
     let cells = part.of(cells);
     if let (Some(output_file), [cell]) = (outputs.trace.take(), cells.as_slice()) {
         let (cell, trace) = setup.run_traced(cell)?;
@@ -107,23 +107,6 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
 
 fn host_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Returns the report, without its cells.
-fn empty(setup: &SweepSetup, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
-    SimReport {
-        format: FORMAT.to_owned(),
-        command: setup.command(axes),
-        commit: turnwise_present::machine::commit(),
-        machine: setup.described(),
-        workload: setup.workload(),
-        duration_ns: setup.duration_ns(),
-        warm_up_ns: setup.warm_up_ns(),
-        seed: setup.seed(),
-        part: (part.k, part.n),
-        cells_in_all,
-        cells: Vec::new(),
-    }
 }
 
 /// Where the report goes.

@@ -11,8 +11,6 @@ pub(crate) struct CellPlan {
     pub(crate) lock: String,
     /// The first CPUs of the machine, this many.
     pub(crate) cpus: u32,
-    /// Nodes that they belong to.
-    pub(crate) nodes: u32,
     pub(crate) threads: u32,
     /// Each thread stays on a CPU of its own.
     pub(crate) pinned: bool,
@@ -99,7 +97,6 @@ pub(crate) fn cells(locks: &[String], axes: &Axes, size: Size<'_>, seed: u64) ->
                     index,
                     lock: lock.clone(),
                     cpus,
-                    nodes: cpus.div_ceil(size.cpus_per_node()),
                     threads,
                     pinned: axes.threads.is_none(),
                     seed: seed_of(seed, index),
@@ -133,18 +130,18 @@ mod tests {
         Axes { cpus: ranges(cpus), nodes: ranges(nodes), threads: ranges(threads) }
     }
 
-    fn shapes(axes: &Axes) -> Vec<(u32, u32, u32, bool)> {
+    fn shapes(axes: &Axes) -> Vec<(u32, u32, bool)> {
         let cells = cells(&["a".to_owned()], axes, SIZE, 1).unwrap();
-        cells.iter().map(|cell| (cell.cpus, cell.nodes, cell.threads, cell.pinned)).collect()
+        cells.iter().map(|cell| (cell.cpus, cell.threads, cell.pinned)).collect()
     }
 
     #[test]
     fn threads_are_pinned_unless_their_number_is_given() {
-        assert_eq!(shapes(&axes(Some("1,11"), None, None)), [(1, 1, 1, true), (11, 2, 11, true)]);
-        assert_eq!(shapes(&axes(Some("4"), None, Some("2,8"))), [(4, 1, 2, false), (4, 1, 8, false)]);
-        assert_eq!(shapes(&axes(None, Some("1,8"), None)), [(10, 1, 10, true), (80, 8, 80, true)]);
-        assert_eq!(shapes(&axes(None, Some("2"), Some("5"))), [(20, 2, 5, false)]);
-        assert_eq!(shapes(&axes(None, None, Some("3"))), [(80, 8, 3, false)]);
+        assert_eq!(shapes(&axes(Some("1,11"), None, None)), [(1, 1, true), (11, 11, true)]);
+        assert_eq!(shapes(&axes(Some("4"), None, Some("2,8"))), [(4, 2, false), (4, 8, false)]);
+        assert_eq!(shapes(&axes(None, Some("1,8"), None)), [(10, 10, true), (80, 80, true)]);
+        assert_eq!(shapes(&axes(None, Some("2"), Some("5"))), [(20, 5, false)]);
+        assert_eq!(shapes(&axes(None, None, Some("3"))), [(80, 3, false)]);
     }
 
     #[test]

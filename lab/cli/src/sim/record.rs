@@ -1,7 +1,7 @@
 //! `turnwise-lab sim --record FILE`: a recorded program instead of a workload.
 
 use super::args::Flags;
-use super::{record_page, record_text, setup};
+use super::{record_text, setup};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use turnwise_recording::reader::Recording;
 use turnwise_sim::spec::Machine;
 
 /// Informs readers of the fields to expect.
-const FORMAT: &str = "turnwise-record-1";
+pub(super) const FORMAT: &str = "turnwise-record-1";
 /// The default machine.
 const ASKED: &str = "graviton4";
 
@@ -106,7 +106,7 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     let report = RecordReport { format: FORMAT, commit: commit(), seed: flags.seed, recorded, check, points };
     let text = record_text::text(&report);
     json::publish(&report, &text, json)?;
-    html.map_or(Ok(()), |output_file| output_file.write(record_page::page(&report).as_bytes()))?;
+    html.map_or(Ok(()), |output_file| output_file.write(record_text::page(&report).as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -212,39 +212,6 @@ impl Program {
 fn name(profile: &Profile, address: u64) -> String {
     let found = profile.locks.iter().find(|lock| lock.address == address);
     found.map_or_else(|| format!("{address:#x}"), |lock| lock.name.clone())
-}
-
-/// Returns a report of two locks on two machines.
-#[cfg(test)]
-pub(super) fn fixture() -> RecordReport {
-    let point = |machine: &str, cpus, lock: &str| Point {
-        machine: machine.to_owned(),
-        cpus,
-        lock: lock.to_owned(),
-        acquisitions_per_s: 1.1e6,
-        times_recorded: 1.1,
-        waiting: 0.25,
-        most: Some(("cache".to_owned(), 0.2)),
-    };
-    let recorded = Recorded {
-        command: vec!["./server".to_owned(), "--port 80".to_owned()],
-        machine: "a machine".to_owned(),
-        policy: LIBC.to_owned(),
-        cpus: 2,
-        threads: 4,
-        seconds: 2.0,
-        acquisitions: 2e6,
-        acquisitions_per_s: 1e6,
-        kept: 0.04,
-        awaited: 0.3,
-        locks: 3,
-        locks_left_out: 1,
-    };
-    let all = ["one", "two"].iter().flat_map(|machine| [1, 2, 4].map(|cpus| (*machine, cpus)));
-    let points = all.flat_map(|(machine, cpus)| [LIBC, ADAPTIVE].map(|lock| point(machine, cpus, lock)));
-    let points = points.collect();
-    let check = Some(point("here", 2, LIBC));
-    RecordReport { format: FORMAT, commit: None, seed: 1, recorded, check, points }
 }
 
 #[cfg(test)]

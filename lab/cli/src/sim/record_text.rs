@@ -1,133 +1,77 @@
-//! The result of a replay of a recorded program, as text and as a page.
+//! The result of a replay of a recorded program: `record.jinja` as text, and as a page with a picture for each machine.
 
 use super::record::{Point, RecordReport};
-use std::fmt::Write;
-use turnwise_present::figures::{count, percent, scaled};
-use turnwise_present::table::{self, CellAlignment};
-use turnwise_profile::text::shortened;
+use crate::document::{self, Style};
+use crate::reproduce::chart;
+use serde::Serialize;
+use turnwise_reproduce::report::{Plot, Series};
 
-const WIDTH: usize = 100;
-/// Of a lock's name.
-const NAME: usize = 30;
-/// An error beyond this is reported as one.
-const GOOD: f64 = 0.15;
+/// What the template shows.
+#[derive(Serialize)]
+struct Values<'a> {
+    report: &'a RecordReport,
+    acquisitions: u64,
+    machines: Vec<&'a str>,
+}
 
 /// Renders the whole report, for people.
 pub(super) fn text(report: &RecordReport) -> String {
-    let mut text = String::new();
-    for line in recorded(report).into_iter().chain([checked(report)]) {
-        let _ = writeln!(text, "{}", textwrap::fill(&line, WIDTH));
-    }
-    let _ = writeln!(text, "\n{}\n", predictions(report));
-    for line in notes(report) {
-        let _ = writeln!(text, "{}", textwrap::fill(&line, textwrap::Options::new(WIDTH).subsequent_indent("  ")));
-    }
-    text
+    document::shown(&written(report), Style::Plain, &[])
 }
 
-pub(super) fn recorded(report: &RecordReport) -> Vec<String> {
-    let run = &report.recorded;
-    let threads = if run.threads == 1 { "thread" } else { "threads" };
-    vec![
-        format!("Recorded: {}, {} {threads} on {} CPUs, {} locks", shown(run), run.threads, run.cpus, run.policy),
-        format!(
-            "{} acquisitions in {:.2} s, {} per second; the order of {} of them is known",
-            count(run.acquisitions.round() as u64),
-            run.seconds,
-            scaled(run.acquisitions_per_s),
-            percent(run.kept)
-        ),
-    ]
+/// Returns the report as a page. It has no script and loads nothing.
+pub(super) fn page(report: &RecordReport) -> String {
+    let pictures: Vec<String> = machines(report).into_iter().map(|machine| picture(machine, report)).collect();
+    document::page(&format!("{}, replayed", report.recorded.command.join(" ")), &written(report), &pictures)
 }
 
-fn shown(run: &super::record::Recorded) -> String {
-    shortened(&run.command.join(" "), WIDTH / 2)
+fn written(report: &RecordReport) -> String {
+    let acquisitions = report.recorded.acquisitions.round() as u64;
+    let values = Values { report, acquisitions, machines: machines(report) };
+    document::filled("sim/record.jinja", include_str!("record.jinja"), values)
 }
 
-/// Returns the sentence on the recorded run, simulated.
-pub(super) fn checked(report: &RecordReport) -> String {
-    let Some(check) = &report.check else {
-        return "Not checked: this machine was never measured. Run `turnwise-lab calibrate` on the machine that the \
-                recording was made on, and name its file with --recorded-on."
-            .to_owned();
+fn machines(report: &RecordReport) -> Vec<&str> {
+    let mut machines: Vec<&str> = report.points.iter().map(|point| point.machine.as_str()).collect();
+    machines.dedup();
+    machines
+}
+
+/// Draws the curves of a machine: a line for each lock, and the recorded rate across.
+fn picture(machine: &str, report: &RecordReport) -> String {
+    let points = || report.points.iter().filter(|point| point.machine == machine);
+    let mut locks: Vec<&str> = Vec::new();
+    points().for_each(|point| locks.extend((!locks.contains(&&*point.lock)).then_some(&*point.lock)));
+    let x = |point: &Point| f64::from(point.cpus);
+    let ends = [f64::min, f64::max].map(|end| points().map(x).reduce(end));
+    let recorded = ends.into_iter().flatten().map(|x| (x, report.recorded.acquisitions_per_s)).collect();
+    let curve = |lock: &&str| {
+        let own = points().filter(|point| point.lock == **lock);
+        let mut own: Vec<(f64, f64)> = own.map(|point| (x(point), point.acquisitions_per_s)).collect();
+        own.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Series { name: (*lock).to_owned(), published: false, points: own }
     };
-    let error = check.times_recorded - 1.0;
-    let worth = if error.abs() <= GOOD { "" } else { "; take what follows as a direction, not as a figure" };
-    format!(
-        "The recorded run, simulated on {} with {} CPUs: {} per second, an error of {:+.1}%{worth}.",
-        check.machine,
-        check.cpus,
-        scaled(check.acquisitions_per_s),
-        error * 100.0
-    )
-}
-
-pub(super) const TITLES: [&str; 7] =
-    ["machine", "CPUs", "lock", "per second", "times recorded", "waiting", "mostly for"];
-
-pub(super) fn cells(point: &Point) -> [String; 7] {
-    let most = point.most.as_ref().map_or("-".to_owned(), |(name, _)| shortened(name, NAME));
-    [
-        point.machine.clone(),
-        point.cpus.to_string(),
-        point.lock.clone(),
-        scaled(point.acquisitions_per_s),
-        format!("{:.2}", point.times_recorded),
-        percent(point.waiting),
-        most,
-    ]
-}
-
-fn predictions(report: &RecordReport) -> String {
-    let mut table = table::ruled();
-    table.set_header(TITLES);
-    for point in &report.points {
-        table.add_row(cells(point));
-    }
-    for column in [1, 3, 4, 5] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.to_string()
-}
-
-/// Returns what the figures rest on, and what they leave out.
-pub(super) fn notes(report: &RecordReport) -> Vec<String> {
-    let run = &report.recorded;
-    let mut notes = vec![format!(
-        "Per second: acquisitions of all threads. Waiting: share of their time. Seed {}. The threads are the recorded \
-         ones, whatever the number of CPUs, and a section takes as long as it took where it was recorded: a faster \
-         processor, or data that is farther away, is not in these figures.",
-        report.seed
-    )];
-    if run.awaited > 0.01 {
-        notes.push(format!(
-            "For {} of their time the threads waited on condition variables. Such waits last as long as they did: who \
-             waits for the work of others does not get it sooner here.",
-            percent(run.awaited)
-        ));
-    }
-    if run.locks_left_out > 0 {
-        notes.push(format!(
-            "Of {} locks, those taken least ({}) are left out: threads do not wait for them.",
-            run.locks, run.locks_left_out
-        ));
-    }
-    notes
+    let recorded = Series { name: "the program".to_owned(), published: true, points: recorded };
+    let plot = Plot {
+        title: machine.to_owned(),
+        x: "CPUs".to_owned(),
+        y: "acquisitions per second".to_owned(),
+        series: [recorded].into_iter().chain(locks.iter().map(curve)).collect(),
+    };
+    chart::figure(&plot, ["recorded", "replayed"])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::fixture;
+    use super::super::recorded;
     use super::*;
 
     #[test]
     fn the_error_is_said_with_its_sign_and_a_large_one_is_warned_of() {
-        let mut report = fixture();
+        let mut report = recorded::report();
         let words = |report: &RecordReport| text(report).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = text(&report);
-        assert!(said.lines().all(|line| line.chars().count() <= WIDTH), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() <= 100), "{said}");
         let said = words(&report);
         for part in ["an error of +10.0%.", "./server --port 80", "condition variables", "The threads are the recorded"]
         {
@@ -137,5 +81,31 @@ mod tests {
         assert!(words(&report).contains("an error of -50.0%; take what follows as a direction"));
         report.check = None;
         assert!(words(&report).contains("Not checked"));
+    }
+
+    #[test]
+    fn the_page_shows_every_point_and_asks_for_nothing() {
+        let mut report = recorded::report();
+        report.recorded.command = vec!["<script>".to_owned()];
+        let page = page(&report);
+        assert!(!page.contains("<script") && page.contains("default-src 'none'"), "{page}");
+        assert_eq!(page.matches("<svg").count(), 2, "a picture for each machine");
+        assert_eq!(
+            page.matches("<title>").count(),
+            1 + report.points.len() + 2 * 2,
+            "with the ends of what was recorded"
+        );
+        assert_eq!(page.matches("<polyline").count(), 6, "a line for each lock and machine, and what was recorded");
+        for request in ["src=", "href=", "url(", "@import"] {
+            assert!(!page.contains(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_an_acquisition_is_drawn() {
+        let mut report = recorded::report();
+        report.recorded.acquisitions_per_s = 0.0;
+        report.points.iter_mut().for_each(|point| point.acquisitions_per_s = 0.0);
+        assert!(!page(&report).contains("NaN"));
     }
 }

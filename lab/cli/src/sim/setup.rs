@@ -1,6 +1,7 @@
 //! The setup of a sweep, and one of its cells.
 
 use super::args::Flags;
+use super::part::Part;
 use super::perturb::Schedule;
 use super::plan::{Axes, CellPlan, Size};
 use super::trace;
@@ -16,7 +17,7 @@ use turnwise_forecast::order;
 use turnwise_present::figures::duration;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{MAX_THREADS, Perturb};
-use turnwise_simbench::report::{Cell, SimMachine};
+use turnwise_simbench::report::{Cell, FORMAT, SimMachine, SimReport};
 use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
 
 /// The locks of the paper on mutex spinners, and others for comparison.
@@ -138,11 +139,6 @@ impl SweepSetup {
         self.command_of(std::slice::from_ref(&plan.lock), axes, plan.seed)
     }
 
-    /// Returns the command that repeats the whole sweep.
-    pub(crate) fn command(&self, axes: &Axes) -> String {
-        self.command_of(&self.locks, axes.flags(), self.seed)
-    }
-
     fn command_of(&self, locks: &[String], axes: Vec<String>, seed: u64) -> String {
         let mut words = vec!["turnwise-lab".to_owned(), "sim".to_owned()];
         let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -167,24 +163,21 @@ impl SweepSetup {
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
-    pub(crate) fn described(&self) -> SimMachine {
-        SimMachine::of(&self.machine)
-    }
-
-    pub(crate) fn workload(&self) -> String {
-        self.workload.text.clone()
-    }
-
-    pub(crate) fn duration_ns(&self) -> u64 {
-        self.duration_ns
-    }
-
-    pub(crate) fn warm_up_ns(&self) -> u64 {
-        self.warm_up_ns
-    }
-
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed
+    /// Returns the report, without its cells.
+    pub(crate) fn report(&self, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
+        SimReport {
+            format: FORMAT.to_owned(),
+            command: self.command_of(&self.locks, axes.flags(), self.seed),
+            commit: turnwise_present::machine::commit(),
+            machine: SimMachine::of(&self.machine),
+            workload: self.workload.text.clone(),
+            duration_ns: self.duration_ns,
+            warm_up_ns: self.warm_up_ns,
+            seed: self.seed,
+            part: (part.k, part.n),
+            cells_in_all,
+            cells: Vec::new(),
+        }
     }
 }
 

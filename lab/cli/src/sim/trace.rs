@@ -2,7 +2,6 @@
 //! in it what the thread waits for and holds; a track for each lock, with the CPU that has it; and an arrow wherever
 //! the lock goes from one CPU to another.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use turnwise_sim::{Happened, TraceEvent};
@@ -21,9 +20,6 @@ fn of_lock(lock: u32) -> (u32, u32) {
     (LOCKS, 100_001 + lock)
 }
 
-/// The kind of an arrow that leads to no other CPU, and is left out.
-const NOWHERE: char = ' ';
-
 /// Returns the run as a JSON document. Events are in the order of their times; a run ends at `end_ps`.
 pub(crate) fn chrome(events: &[TraceEvent], locks: &[String], end_ps: u64) -> String {
     let mut tracks = Tracks { locks, ..Tracks::default() };
@@ -32,39 +28,27 @@ pub(crate) fn chrome(events: &[TraceEvent], locks: &[String], end_ps: u64) -> St
     }
     tracks.close(end_ps);
     let mut lines: Vec<String> = tracks.names();
-    lines.extend(tracks.events.iter().map(|event| serde_json::to_string(event).unwrap_or_default()));
+    lines.extend(tracks.events.iter().flatten().map(|(_, event)| event.to_string()));
     format!("{{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{}\n]}}\n", lines.join(",\n"))
 }
 
-/// An event of the format.
-#[derive(Serialize, Debug)]
-struct Event {
-    name: String,
-    cat: &'static str,
-    /// `B` and `E`: a slice begins, ends. `s` and `f`: an arrow begins, ends. `b` and `e`: as `B` and `E`, where slices
-    /// overlap. `i`: an instant.
-    ph: char,
-    /// When it begins, in microseconds.
-    ts: f64,
-    pid: u32,
-    tid: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u64>,
-    /// An arrow ends at the slice around it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bp: Option<char>,
-    /// An instant is drawn on its track alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    s: Option<char>,
-}
+/// An event of the format, and its time in nanoseconds: what the viewer keeps. Of its kinds (`ph`), `B` and `E` begin
+/// and end a slice, `b` and `e` one of those that overlap, `s` and `f` an arrow, which ends at the slice around it, and
+/// `i` is an instant, drawn on its track alone.
+type Event = (u64, Value);
 
-impl Event {
-    fn new(ph: char, ps: u64, (pid, tid): (u32, u32), name: String) -> Event {
-        // Whole nanoseconds: what the viewer keeps.
-        let ts = (ps / 1000) as f64 / 1000.0;
-        let cat = if pid == CPUS { "cpu" } else { "lock" };
-        Event { name, cat, ph, ts, pid, tid, id: None, bp: None, s: None }
+fn new_event(ph: char, ps: u64, (pid, tid): (u32, u32), name: &str, id: Option<u64>) -> Event {
+    let (ns, cat) = (ps / 1000, if pid == CPUS { "cpu" } else { "lock" });
+    let mut event = json!({ "name": name, "cat": cat, "ph": ph, "ts": ns as f64 / 1000.0, "pid": pid, "tid": tid });
+    let more = match ph {
+        'i' => Some(("s", json!('t'))),
+        'f' => Some(("bp", json!('e'))),
+        _ => None,
+    };
+    for (key, value) in more.into_iter().chain(id.map(|id| ("id", json!(id)))) {
+        event[key] = value;
     }
+    (ns, event)
 }
 
 /// What a thread is doing; each is a slice within the one before.
@@ -83,10 +67,12 @@ struct Thread {
 #[derive(Default)]
 struct Tracks<'a> {
     locks: &'a [String],
-    events: Vec<Event>,
+    /// `None`: an arrow that leads to no other CPU, and is left out.
+    events: Vec<Option<Event>>,
     threads: BTreeMap<u32, Thread>,
-    /// Of each lock, the CPU that released it last, and the place in `events` of the arrow that begins there.
-    released: BTreeMap<u32, (u32, usize)>,
+    /// Of each lock, the CPU that released it last, and the number and the place in `events` of the arrow that begins
+    /// there.
+    released: BTreeMap<u32, (u32, u64, usize)>,
     /// Of each lock, the thread that has its slice.
     owners: BTreeMap<u32, u32>,
     cpus: BTreeMap<u32, Option<u32>>,
@@ -105,7 +91,7 @@ impl Tracks<'_> {
             Happened::Releases { lock } => self.releases(ps, cpu, thread, lock),
             Happened::Transfer { line, remote } => {
                 let name = format!("line {line}{}", if remote { " from another node" } else { "" });
-                self.events.push(Event { s: Some('t'), ..Event::new('i', ps, of_cpu(cpu), name) });
+                self.events.push(Some(new_event('i', ps, of_cpu(cpu), &name, None)));
             }
         }
     }
@@ -126,7 +112,7 @@ impl Tracks<'_> {
     }
 
     fn slice(&mut self, ph: char, ps: u64, cpu: u32, name: String) {
-        self.events.push(Event::new(ph, ps, of_cpu(cpu), name));
+        self.events.push(Some(new_event(ph, ps, of_cpu(cpu), &name, None)));
     }
 
     /// Begins the thread's slices: it continues what it was doing.
@@ -178,19 +164,15 @@ impl Tracks<'_> {
         self.ends(ps, thread, About::Waits(lock));
         self.begins(ps, thread, About::Holds(lock));
         let name = format!("CPU {cpu}, thread {thread}");
-        if exclusive && !self.owners.contains_key(&lock) {
+        let alone = exclusive && !self.owners.contains_key(&lock);
+        if alone {
             self.owners.insert(lock, thread);
-            self.events.push(Event::new('B', ps, of_lock(lock), name));
-        } else {
-            let id = Some(shared_id(lock, thread));
-            self.events.push(Event { id, ..Event::new('b', ps, of_lock(lock), name) });
         }
+        let (ph, id) = if alone { ('B', None) } else { ('b', Some(shared_id(lock, thread))) };
+        self.events.push(Some(new_event(ph, ps, of_lock(lock), &name, id)));
         match self.released.remove(&lock) {
-            Some((from, place)) if from == cpu => self.events[place].ph = NOWHERE,
-            Some((_, place)) => {
-                let (id, name) = (self.events[place].id, self.lock(lock).to_owned());
-                self.events.push(Event { id, bp: Some('e'), ..Event::new('f', ps, of_cpu(cpu), name) });
-            }
+            Some((from, _, place)) if from == cpu => self.events[place] = None,
+            Some((_, id, _)) => self.events.push(Some(new_event('f', ps, of_cpu(cpu), self.lock(lock), Some(id)))),
             None => {}
         }
     }
@@ -198,24 +180,22 @@ impl Tracks<'_> {
     /// Begins an arrow here; the next acquirer of the lock determines where it goes.
     fn arrow(&mut self, ps: u64, cpu: u32, lock: u32) {
         self.arrows += 1;
-        if let Some((_, place)) = self.released.insert(lock, (cpu, self.events.len())) {
-            self.events[place].ph = NOWHERE;
+        if let Some((_, _, place)) = self.released.insert(lock, (cpu, self.arrows, self.events.len())) {
+            self.events[place] = None;
         }
-        let (id, name) = (Some(self.arrows), self.lock(lock).to_owned());
-        self.events.push(Event { id, ..Event::new('s', ps, of_cpu(cpu), name) });
+        self.events.push(Some(new_event('s', ps, of_cpu(cpu), self.lock(lock), Some(self.arrows))));
     }
 
     fn releases(&mut self, ps: u64, cpu: u32, thread: u32, lock: u32) {
         self.arrow(ps, cpu, lock);
         self.ends(ps, thread, About::Holds(lock));
         let name = format!("CPU {cpu}, thread {thread}");
-        if self.owners.get(&lock) == Some(&thread) {
+        let alone = self.owners.get(&lock) == Some(&thread);
+        if alone {
             self.owners.remove(&lock);
-            self.events.push(Event::new('E', ps, of_lock(lock), name));
-        } else {
-            let id = Some(shared_id(lock, thread));
-            self.events.push(Event { id, ..Event::new('e', ps, of_lock(lock), name) });
         }
+        let (ph, id) = if alone { ('E', None) } else { ('e', Some(shared_id(lock, thread))) };
+        self.events.push(Some(new_event(ph, ps, of_lock(lock), &name, id)));
     }
 
     /// Ends what is still open, and sorts everything by time.
@@ -224,13 +204,12 @@ impl Tracks<'_> {
             self.leaves(end_ps, thread);
         }
         for (lock, thread) in std::mem::take(&mut self.owners) {
-            self.events.push(Event::new('E', end_ps, of_lock(lock), format!("thread {thread}")));
+            self.events.push(Some(new_event('E', end_ps, of_lock(lock), &format!("thread {thread}"), None)));
         }
-        for &(_, place) in self.released.values() {
-            self.events[place].ph = NOWHERE;
+        for &(_, _, place) in self.released.values() {
+            self.events[place] = None;
         }
-        self.events.retain(|event| event.ph != NOWHERE);
-        self.events.sort_by(|a, b| a.ts.total_cmp(&b.ts));
+        self.events.sort_by_key(|event| event.as_ref().map(|(ns, _)| *ns));
     }
 
     /// Events that name the tracks.

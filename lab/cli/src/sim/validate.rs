@@ -12,7 +12,7 @@ use turnwise_present::machine::commit;
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::progress;
 use turnwise_sim::spec::Machine;
-use turnwise_simbench::validation::{self, Inputs, blind};
+use turnwise_simbench::validation::{self, Inputs};
 
 /// Writes the page.
 ///
@@ -20,21 +20,21 @@ use turnwise_simbench::validation::{self, Inputs, blind};
 /// The report or the machine cannot be read, the page cannot be written, a lock broke its guarantee.
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let output_file = OutputFile::asked("--markdown", args.markdown.as_deref())?;
-    let page = if args.curves { curves(args)? } else { everything(args)? };
+    let inputs = Inputs {
+        metal: hosts(args)?,
+        curves_alone: args.curves,
+        quick: args.quick,
+        command: command(args),
+        commit: commit(),
+    };
+    let bar = progress::bar(validation::runs(&inputs)?, "{pos}/{len} runs {wide_bar} {elapsed_precise}");
+    let page = validation::page(&inputs, || bar.inc(1))?;
+    bar.finish_and_clear();
     match output_file {
         Some(output_file) => output_file.write(page.as_bytes())?,
         None => print(&page)?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn everything(args: &ValidateArgs) -> Result<String> {
-    let metal = hosts(args)?;
-    let inputs = Inputs { metal, command: command(args), commit: commit() };
-    let bar = bar(validation::runs(&inputs)?);
-    let page = validation::page(&inputs, || bar.inc(1))?;
-    bar.finish_and_clear();
-    Ok(page)
 }
 
 /// Returns the reports, each with the machine of its host.
@@ -48,18 +48,6 @@ fn hosts(args: &ValidateArgs) -> Result<Vec<(Report, Arc<Machine>)>> {
     );
     let host = |(file, machine): (&PathBuf, &String)| Ok((read(file)?, Arc::new(setup::machine(machine)?)));
     args.bench.iter().zip(machines).map(host).collect()
-}
-
-/// Returns the published curves alone.
-fn curves(args: &ValidateArgs) -> Result<String> {
-    let bar = bar(blind::runs(args.quick)?);
-    let page = blind::page(&command(args), commit().as_deref(), args.quick, || bar.inc(1))?;
-    bar.finish_and_clear();
-    Ok(page)
-}
-
-fn bar(runs: usize) -> progress::ProgressBar {
-    progress::bar(runs, "{pos}/{len} runs {wide_bar} {elapsed_precise}")
 }
 
 fn read(file: &Path) -> Result<Report> {

@@ -1,7 +1,8 @@
-//! Threads that take one lock repeatedly for a while: how long a section takes, divided by the number of threads.
+//! Threads that take one lock repeatedly: how long a section takes, divided by the number of threads.
 
 use super::small_locks::PlaceLock;
 use anyhow::Result;
+use serde::Deserialize;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ impl Line {
 }
 
 /// What threads do with the lock and without it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Section {
     /// Lines that each section reads and writes.
     pub(super) written: u32,
@@ -37,17 +39,32 @@ pub(super) struct Section {
     pub(super) delay: (u64, u32),
 }
 
+/// When threads stop, and which of their sections count.
+#[derive(Clone, Copy)]
+pub(super) enum Ends {
+    /// After this many sections of each, which all begin at [`START_NS`]; all count, until the last thread has ended.
+    Rounds(u32),
+    /// At this time; all count, until the last thread has ended.
+    Whole { duration_ns: u64 },
+    /// When the window ends in which sections count.
+    Window { warm_up_ns: u64, duration_ns: u64 },
+}
+
+/// All threads have their CPUs by then, and start together.
+const START_NS: u64 = 100_000;
+
 /// The threads, their places, and for how long they run.
 #[derive(Clone)]
 pub(super) struct Loops {
     pub(super) threads: u32,
     /// The CPUs that there are.
     pub(super) cpus: Vec<u32>,
-    /// Thread `n` stays on the `n`th of them.
-    pub(super) pinned: bool,
+    /// Threads do not stay on their CPUs.
+    pub(super) roams: bool,
+    /// How many of them lie from one thread's to the next one's.
+    pub(super) stride: u32,
     pub(super) section: Section,
-    pub(super) warm_up_ns: u64,
-    pub(super) duration_ns: u64,
+    pub(super) ends: Ends,
 }
 
 /// The lines that sections update.
@@ -89,37 +106,52 @@ fn compute(ns: u64) {
 ///
 /// # Errors
 /// Threads get nowhere.
-pub(super) fn once(machine: &Arc<Machine>, place: PlaceLock, loops: &Loops) -> Result<f64> {
-    let config = Config { cpus: loops.cpus.clone(), ..Config::new(Arc::clone(machine), 1) };
+pub(super) fn once(machine: &Arc<Machine>, place: PlaceLock, loops: &Loops, seed: u64) -> Result<f64> {
+    let config = Config { cpus: loops.cpus.clone(), ..Config::new(Arc::clone(machine), seed) };
     let mut simulation = Simulation::new(config, loops.threads as usize);
     let lock = place(&mut simulation, loops.threads);
     let data = Rc::new(Data::place(&mut simulation, loops));
     let done = Rc::new(Cell::new(0_u64));
-    let counted = loops.warm_up_ns..loops.warm_up_ns + loops.duration_ns;
-    let Loops { section, threads, .. } = *loops;
+    let Loops { section, threads, ends, .. } = *loops;
+    let (start_ns, rounds, end_ns, counted) = match ends {
+        Ends::Rounds(rounds) => (START_NS, rounds, u64::MAX, 0..u64::MAX),
+        Ends::Whole { duration_ns } => (0, u32::MAX, duration_ns, 0..u64::MAX),
+        Ends::Window { warm_up_ns, duration_ns } => {
+            (0, u32::MAX, warm_up_ns + duration_ns, warm_up_ns..warm_up_ns + duration_ns)
+        }
+    };
     for thread in 0..threads {
         let (lock, data, done, counted) = (Rc::clone(&lock), Rc::clone(&data), Rc::clone(&done), counted.clone());
-        let affinity = if loops.pinned { Affinity::Cpu(loops.cpus[thread as usize]) } else { Affinity::Any };
+        let cpu = || Affinity::Cpu(loops.cpus[(thread * loops.stride) as usize]);
+        let affinity = if loops.roams { Affinity::Any } else { cpu() };
         let delayed = u64::from(section.delay.1 * threads);
         simulation.spawn(affinity, move || {
-            while Sim::time_ns() < counted.end {
+            while Sim::time_ns() < start_ns {
+                Sim::compute(1.max(start_ns - Sim::time_ns()));
+            }
+            for _ in 0..rounds {
+                if Sim::time_ns() >= end_ns {
+                    return;
+                }
                 lock.acquire();
                 data.update(section, thread);
                 compute(section.inside_ns);
                 if delayed > 0 && Sim::chance(delayed) == 0 {
                     compute(section.delay.0);
                 }
-                if counted.contains(&Sim::time_ns()) {
-                    done.set(done.get() + 1);
-                }
+                done.set(done.get() + u64::from(counted.contains(&Sim::time_ns())));
                 lock.release();
                 Sim::progress();
                 compute(section.outside_ns);
             }
         });
     }
-    simulation.run()?;
-    Ok(loops.duration_ns as f64 / done.get().max(1) as f64)
+    let outcome = simulation.run()?;
+    let took_ns = match ends {
+        Ends::Window { duration_ns, .. } => duration_ns as f64,
+        _ => outcome.counters.now_ps as f64 / 1_000.0 - start_ns as f64,
+    };
+    Ok(took_ns / done.get().max(1) as f64)
 }
 
 /// Returns the CPUs as a scheduler fills them: node by node in turn, a core's second thread after all first ones.

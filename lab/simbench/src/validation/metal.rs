@@ -1,9 +1,10 @@
 //! Metal against simulator: every cell of a benchmark's report that the machine's model can express.
 
-use super::{Judged, percent};
+use super::judge::{Judgement, judge};
 use crate::run::{Plan, run};
 use crate::{LOCKS, SimLock, Workload};
 use anyhow::{Result, ensure};
+use serde::Serialize;
 use std::sync::Arc;
 use turnwise_bench::report::{LockReport, Method, Report, ScenarioReport};
 use turnwise_present::stats::median;
@@ -14,23 +15,43 @@ use turnwise_sim::spec::{Class, Machine, NS};
 const FEW: f64 = 1_000.0;
 const APART: f64 = 1.1;
 
-/// Returns the simulated lock that a benchmark's lock is.
-fn simulated(bench: &str) -> Option<&'static SimLock> {
-    LOCKS.iter().find(|lock| lock.name == bench)
+/// One host's cells.
+#[derive(Serialize)]
+pub(super) struct Host {
+    command: String,
+    commit: Option<String>,
+    cpus: usize,
+    cpu: Option<String>,
+    machine: String,
+    provisional: Vec<String>,
+    /// What a line costs there, if the benchmark measured it, and how many samples were taken where it does.
+    line_ns: Option<f64>,
+    samples_here: usize,
+    samples: usize,
+    cells: Vec<Cell>,
+    pub(super) judged: Judgement,
 }
 
 /// A cell that can be expressed.
-struct Cell<'a> {
-    scenario: &'a ScenarioReport,
-    metal: &'a LockReport,
+#[derive(Serialize)]
+struct Cell {
+    scenario: String,
+    lock: String,
     metal_ns: f64,
-    lock: &'static SimLock,
+    metal_fairness: Option<f64>,
+    /// Otherwise it got stuck.
+    ns: Option<f64>,
+    fairness: Option<f64>,
 }
 
-fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = Cell<'a>> {
+/// What it is expressed by: scenario, lock on metal and its time, simulated lock.
+type Known<'a> = (&'a ScenarioReport, &'a LockReport, f64, &'static SimLock);
+
+fn cells<'a>(report: &'a Report, machine: &'a Machine) -> impl Iterator<Item = Known<'a>> {
     let pairs = report.scenarios.iter().flat_map(|scenario| scenario.locks.iter().map(move |lock| (scenario, lock)));
     pairs.filter_map(|(scenario, metal)| {
-        Some(Cell { scenario, metal, metal_ns: metal_ns(metal, machine)?, lock: simulated(&metal.name)? })
+        let simulated = LOCKS.iter().find(|lock| lock.name == metal.name)?;
+        Some((scenario, metal, metal_ns(metal, machine)?, simulated))
     })
 }
 
@@ -53,18 +74,6 @@ fn is_here(machine: &Machine, around: Option<f64>) -> bool {
     (found / line_ns - 1.0).abs() <= ABOUT
 }
 
-/// Returns a sentence about the samples that count; empty if all do.
-pub(super) fn samples(report: &Report, machine: &Machine) -> String {
-    let all = report.lines_ns();
-    let Some(line_ns) = line_ns(machine).filter(|_| !all.is_empty()) else { return String::new() };
-    let here = all.iter().filter(|&&around| is_here(machine, Some(around))).count();
-    format!(
-        " Only those samples on metal count around which a cache line from another CPU cost {line_ns:.0} ns, as the \
-         machine file says, within a quarter: {here} of {}.",
-        all.len()
-    )
-}
-
 /// Returns by how many nanoseconds a locked operation takes longer where the nearest other core has written the line.
 fn line_ns(machine: &Machine) -> Option<f64> {
     let others = (1..machine.topology.cpus()).map(|cpu| machine.topology.between(0, cpu));
@@ -78,28 +87,34 @@ pub(super) fn count(report: &Report, machine: &Machine) -> usize {
     cells(report, machine).count()
 }
 
-/// Returns the table, as Markdown, and the errors.
-pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMut()) -> Result<(String, Judged)> {
+/// Simulates a host's cells; calls `tick` after each.
+///
+/// # Errors
+/// The report is about something else, or a lock broke its guarantee.
+pub(super) fn host(report: &Report, machine: &Arc<Machine>, tick: &mut dyn FnMut()) -> Result<Host> {
     ensure!(report.subject == "mutex", "the benchmark's report is about {}: mutex is wanted", report.subject);
-    let mut text = String::from(
-        "| scenario | lock | metal, ns | simulated, ns | error | metal, fairness | simulated |\n\
-         |---|---|---|---|---|---|---|\n",
-    );
-    let mut judged = Judged::default();
-    for Cell { scenario, metal, metal_ns, lock } in cells(report, machine) {
-        let fair = metal.fairness.map_or("-".to_owned(), |fair| format!("{:.2}", fair.median));
-        let row = match simulate(machine, lock, scenario, &report.method)? {
-            Some((ns, fairness)) => {
-                let error = ns / metal_ns - 1.0;
-                judged.add(error);
-                format!("{ns:.1} | {} | {fair} | {fairness:.2}", percent(error))
-            }
-            None => format!("stuck | - | {fair} | -"),
-        };
-        text += &format!("| {} | {} | {metal_ns:.1} | {row} |\n", scenario.name, metal.name);
+    let mut all = Vec::new();
+    for (scenario, metal, metal_ns, lock) in cells(report, machine) {
+        let (ns, fairness) = simulate(machine, lock, scenario, &report.method)?.unzip();
+        let metal_fairness = metal.fairness.map(|fair| fair.median);
+        let (scenario, lock) = (scenario.name.clone(), metal.name.clone());
+        all.push(Cell { scenario, lock, metal_ns, metal_fairness, ns, fairness });
         tick();
     }
-    Ok((text, judged))
+    let samples = report.lines_ns();
+    Ok(Host {
+        command: report.command.clone(),
+        commit: report.commit.clone(),
+        cpus: report.machine.cpus,
+        cpu: report.machine.cpu.clone(),
+        machine: machine.name.clone(),
+        provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
+        line_ns: line_ns(machine).filter(|_| !samples.is_empty()),
+        samples_here: samples.iter().filter(|&&around| is_here(machine, Some(around))).count(),
+        samples: samples.len(),
+        judged: judge(all.iter().filter_map(|cell| Some(cell.ns? / cell.metal_ns - 1.0))),
+        cells: all,
+    })
 }
 
 /// Returns time per operation and fairness, from samples as long as those on metal; `None` if a run got stuck.

@@ -16,29 +16,58 @@ const LOCKED: u32 = 1;
 const PENDING: u32 = 1 << 8;
 const TAIL_SHIFT: u32 = 16;
 
-/// A thread's place in the queue: in the kernel each CPU's own.
-struct Node {
-    next: <Sim as Platform>::U32,
-    granted: <Sim as Platform>::U32,
+pub(super) type U32 = <Sim as Platform>::U32;
+
+/// A thread's place in a queue; 0 is none, `n` is thread `n - 1`.
+pub(super) struct Node {
+    pub(super) next: U32,
+    pub(super) granted: U32,
 }
 
-/// The lock, and a node for each thread.
-#[derive(Clone)]
+/// A node for each thread: in the kernel for each CPU.
+pub(super) struct Nodes(Vec<Placed<Node>>);
+
+impl Nodes {
+    pub(super) fn place(simulation: &mut Simulation, threads: u32) -> Nodes {
+        let node = || Node { next: U32::new(0), granted: U32::new(0) };
+        Nodes((0..threads).map(|_| simulation.place("node", node())).collect())
+    }
+
+    /// Returns the calling thread's number + 1, and its node.
+    pub(super) fn mine(&self) -> (u32, &Node) {
+        let me = Sim::thread();
+        (me + 1, &self.0[me as usize])
+    }
+
+    /// Waits behind the one that was last, if there is one.
+    pub(super) fn wait_behind(&self, last: u32) {
+        if let Some(last) = last.checked_sub(1) {
+            let (me, node) = self.mine();
+            self.0[last as usize].next.store(me, Release);
+            spin_until(&node.granted, |granted| granted != 0);
+        }
+    }
+
+    pub(super) fn grant(&self, next: u32) {
+        self.0[next as usize - 1].granted.store(1, Release);
+    }
+}
+
+/// The lock, and the queue's nodes.
 pub(super) struct KernelQueuedLock {
-    word: Placed<<Sim as Platform>::U32>,
-    nodes: Vec<Placed<Node>>,
+    word: Placed<U32>,
+    nodes: Nodes,
 }
 
 /// Waits without limits.
-pub(super) fn spin_until(word: &<Sim as Platform>::U32, ready: impl FnMut(u32) -> bool) -> u32 {
+pub(super) fn spin_until(word: &U32, ready: impl FnMut(u32) -> bool) -> u32 {
     Sim::spin_until(word, ready, SpinLimit::NONE).expect("a spin without limits ends with a value")
 }
 
 impl KernelQueuedLock {
     pub(super) fn place(simulation: &mut Simulation, threads: u32) -> Self {
-        let word = || <Sim as Platform>::U32::new(0);
-        let nodes = (0..threads).map(|_| simulation.place("node", Node { next: word(), granted: word() })).collect();
-        KernelQueuedLock { word: simulation.place("lock", word()), nodes }
+        let nodes = Nodes::place(simulation, threads);
+        KernelQueuedLock { word: simulation.place("lock", U32::new(0)), nodes }
     }
 
     pub(super) fn lock(&self) {
@@ -69,27 +98,22 @@ impl KernelQueuedLock {
     }
 
     fn queue(&self) {
-        let me = Sim::thread();
-        let node = &self.nodes[me as usize];
+        let (me, node) = self.nodes.mine();
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
-        if let Some(prev) = self.join(me).checked_sub(1) {
-            self.nodes[prev as usize].next.store(me + 1, Release);
-            spin_until(&node.granted, |granted| granted != 0);
-        }
+        self.nodes.wait_behind(self.join(me));
         let word = spin_until(&self.word, |word| word & (LOCKED | PENDING) == 0);
-        let alone = word >> TAIL_SHIFT == me + 1;
+        let alone = word >> TAIL_SHIFT == me;
         if alone && self.word.compare_exchange(word, LOCKED, Acquire, Relaxed).is_ok() {
             return;
         }
         self.word.store_part(0, [1]); // no other thread may take it
-        let next = spin_until(&node.next, |next| next != 0);
-        self.nodes[next as usize - 1].granted.store(1, Release);
+        self.nodes.grant(spin_until(&node.next, |next| next != 0));
     }
 
-    /// Exchanges the tail; returns the last one's number + 1.
+    /// Exchanges the tail for this number; returns the last one's.
     fn join(&self, me: u32) -> u32 {
-        let tail = u16::try_from(me + 1).expect("a simulation has fewer threads");
+        let tail = u16::try_from(me).expect("a simulation has fewer threads");
         u16::from_le_bytes(self.word.swap_part(2, tail.to_le_bytes())).into()
     }
 }

@@ -6,6 +6,7 @@
 //! | `swap_mutex` | exchanges repeatedly until the old value is 0; neither polls nor pauses |
 //! | `ticket_spinlock` | Linux's: two halves of a word, drawn from one, served by a plain store to the other |
 //! | `queued_spinlock` | Linux's: `qspinlock.rs` |
+//! | `turnwise_mcs`, `turnwise_queued` | ours, for comparison with that |
 //! | `osq_lock` | Linux's queue of spinners, taken as a lock, which no thread leaves |
 //! | `incdec_refcount` | an addition, a subtraction: no thread waits |
 //! | `cas_lockref` | the same by compare-exchange, tried until it succeeds |
@@ -16,13 +17,13 @@
 //! | `rwsem_writers` | Linux's readers-writer semaphore of 5.0, its writers: an addition, or the queue of spinners |
 //! | `rwsem_readers` | its readers, without writers: an addition each way, and a check of the owner |
 
-use super::qspinlock::{KernelQueuedLock, spin_until};
+use super::qspinlock::{KernelQueuedLock, Nodes, U32, spin_until};
+use anyhow::{Context, Result};
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Lane, Pause, Platform, Word};
+use turnwise::{McsLock, QueuedSpinLock};
 use turnwise_sim::{Placed, Sim, Simulation};
-
-type U32 = <Sim as Platform>::U32;
 
 /// A lock as a thread of a benchmark uses it.
 pub(super) trait SmallLock {
@@ -30,76 +31,74 @@ pub(super) trait SmallLock {
     fn release(&self);
 }
 
+/// Words, how to acquire what they are, and how to release it.
+struct Lock<W>(W, fn(&W), fn(&W));
+
+impl<W> SmallLock for Lock<W> {
+    fn acquire(&self) {
+        self.1(&self.0);
+    }
+    fn release(&self) {
+        self.2(&self.0);
+    }
+}
+
 /// Places a lock in a simulation of this many threads.
 pub(super) type PlaceLock = fn(&mut Simulation, u32) -> Rc<dyn SmallLock>;
 
 /// Each lock by its name in `published.toml`.
-pub(super) const LOCKS: [(&str, PlaceLock); 13] = [
-    ("cas_lockref", |s, _| Rc::new(Lockref(word(s, 0)))),
-    ("cas_rw_lock", |s, _| Rc::new(Readers(word(s, READERS)))),
-    ("futex", |s, _| Rc::new(Futex(word(s, FREE)))),
-    ("glibc", |s, _| Rc::new(Futex(word(s, FREE)))),
-    ("incdec_refcount", |s, _| Rc::new(Refcount(word(s, 0)))),
-    ("mcs", |s, threads| Rc::new(Queue::place(s, threads))),
-    ("osq_lock", |s, threads| Rc::new(Osq(Queue::place(s, threads)))),
-    ("queued_spinlock", |s, threads| Rc::new(KernelQueuedLock::place(s, threads))),
-    ("rwsem_readers", |s, threads| Rc::new(Reads(Semaphore::place(s, threads)))),
-    ("rwsem_writers", |s, threads| Rc::new(Semaphore::place(s, threads))),
-    ("spin_then_futex", |s, _| Rc::new(SpinThenFutex::place(s))),
-    ("swap_mutex", |s, _| Rc::new(Swap(word(s, 0)))),
-    ("ticket_spinlock", |s, _| Rc::new(Ticket(word(s, 0)))),
+pub(super) const LOCKS: [(&str, PlaceLock); 15] = [
+    ("cas_lockref", |s, _| {
+        Rc::new(Lock(word(s, 0), |count| exchange(count, |n| n + 1), |count| exchange(count, |n| n - 1)))
+    }),
+    ("cas_rw_lock", |s, _| Rc::new(Lock(word(s, READERS), read, put))),
+    ("futex", |s, _| Rc::new(Lock(word(s, FREE), take, give))),
+    ("glibc", |s, _| Rc::new(Lock(word(s, FREE), take, give))),
+    ("incdec_refcount", |s, _| Rc::new(Lock(word(s, 0), increment, decrement))),
+    ("mcs", |s, threads| Rc::new(Lock(Queue::place(s, threads), Queue::acquire, Queue::release))),
+    ("osq_lock", |s, threads| Rc::new(Lock(Queue::place(s, threads), Queue::acquire, Queue::release_osq))),
+    ("queued_spinlock", |s, threads| {
+        Rc::new(Lock(KernelQueuedLock::place(s, threads), KernelQueuedLock::lock, KernelQueuedLock::unlock))
+    }),
+    ("rwsem_readers", |s, threads| Rc::new(Lock(Semaphore::place(s, threads), Semaphore::read, Semaphore::unread))),
+    ("rwsem_writers", |s, threads| Rc::new(Lock(Semaphore::place(s, threads), Semaphore::write, Semaphore::unwrite))),
+    ("spin_then_futex", |s, _| Rc::new(Lock((word(s, FREE), word(s, 0)), spin_then_take, |(futex, _)| give(futex)))),
+    ("swap_mutex", |s, _| Rc::new(Lock(word(s, 0), |w| while w.swap(1, Acquire) != 0 {}, |w| w.store(0, Release)))),
+    ("ticket_spinlock", |s, _| Rc::new(Lock(word(s, 0), draw, serve))),
+    // The section is within, and there is nothing in it where these are measured.
+    ("turnwise_mcs", |s, _| {
+        Rc::new(Lock(s.place("lock", McsLock::<(), Sim>::new_in(())), |lock| lock.with(|()| ()), |_| ()))
+    }),
+    ("turnwise_queued", |s, _| {
+        Rc::new(Lock(s.place("lock", QueuedSpinLock::<(), Sim>::new_in(())), |lock| drop(lock.lock()), |_| ()))
+    }),
 ];
+
+/// Returns the lock of this name.
+///
+/// # Errors
+/// There is none.
+pub(super) fn find(name: &str) -> Result<PlaceLock> {
+    let found = LOCKS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, place)| *place).with_context(|| format!("published.toml: no lock '{name}' can be simulated"))
+}
 
 fn word(simulation: &mut Simulation, value: u32) -> Placed<U32> {
     simulation.place("lock", U32::new(value))
 }
 
-impl SmallLock for KernelQueuedLock {
-    fn acquire(&self) {
-        self.lock();
-    }
-    fn release(&self) {
-        self.unlock();
-    }
-}
-
-struct Swap(Placed<U32>);
-
-impl SmallLock for Swap {
-    fn acquire(&self) {
-        while self.0.swap(1, Acquire) != 0 {}
-    }
-    fn release(&self) {
-        self.0.store(0, Release);
+/// Draws from the upper half, and waits until the lower half serves that number.
+fn draw(word: &Placed<U32>) {
+    let drawn = word.fetch_add(1 << 16, Acquire);
+    let mine = drawn >> 16;
+    if drawn & 0xffff != mine {
+        spin_until(word, |word| word & 0xffff == mine);
     }
 }
 
-/// The upper half is drawn from, the lower half is served.
-struct Ticket(Placed<U32>);
-
-impl SmallLock for Ticket {
-    fn acquire(&self) {
-        let drawn = self.0.fetch_add(1 << 16, Acquire);
-        let mine = drawn >> 16;
-        if drawn & 0xffff != mine {
-            spin_until(&self.0, |word| word & 0xffff == mine);
-        }
-    }
-    fn release(&self) {
-        let served = self.0.load(Relaxed) as u16;
-        self.0.store_part(0, served.wrapping_add(1).to_le_bytes());
-    }
-}
-
-struct Refcount(Placed<U32>);
-
-impl SmallLock for Refcount {
-    fn acquire(&self) {
-        self.0.fetch_add(1, Acquire);
-    }
-    fn release(&self) {
-        self.0.fetch_sub(1, Release);
-    }
+fn serve(word: &Placed<U32>) {
+    let served = word.load(Relaxed) as u16;
+    word.store_part(0, served.wrapping_add(1).to_le_bytes());
 }
 
 /// Loads the word and exchanges it for the next, until that succeeds.
@@ -112,79 +111,52 @@ fn exchange(word: &U32, next: impl Fn(u32) -> u32) {
     }
 }
 
-struct Lockref(Placed<U32>);
+fn increment(count: &Placed<U32>) {
+    count.fetch_add(1, Acquire);
+}
 
-impl SmallLock for Lockref {
-    fn acquire(&self) {
-        exchange(&self.0, |count| count + 1);
-    }
-    fn release(&self) {
-        exchange(&self.0, |count| count - 1);
-    }
+fn decrement(count: &Placed<U32>) {
+    count.fetch_sub(1, Release);
 }
 
 /// How many readers there may be.
 const READERS: u32 = 0x2000_0000;
 
-struct Readers(Placed<U32>);
-
-impl SmallLock for Readers {
-    fn acquire(&self) {
-        self.0.load(Relaxed); // that no writer has it
-        exchange(&self.0, |free| free - 1);
-    }
-    fn release(&self) {
-        self.0.fetch_add(1, Release);
-    }
+/// Enters, having seen that no writer has it.
+fn read(free: &Placed<U32>) {
+    free.load(Relaxed);
+    exchange(free, |free| free - 1);
 }
 
-/// A thread's place in a queue; 0 is none, `n` is thread `n - 1`.
-#[repr(align(128))]
-struct Node {
-    next: U32,
-    granted: U32,
+fn put(free: &Placed<U32>) {
+    free.fetch_add(1, Release);
 }
 
 /// An MCS lock whose nodes belong to threads.
 struct Queue {
     tail: Placed<U32>,
-    nodes: Vec<Placed<Node>>,
+    nodes: Nodes,
 }
 
 impl Queue {
     fn place(simulation: &mut Simulation, threads: u32) -> Queue {
-        let node = || Node { next: U32::new(0), granted: U32::new(0) };
-        let nodes = (0..threads).map(|_| simulation.place("node", node())).collect();
+        let nodes = Nodes::place(simulation, threads);
         Queue { tail: word(simulation, 0), nodes }
-    }
-
-    fn mine(&self) -> (u32, &Node) {
-        let me = Sim::thread();
-        (me + 1, &self.nodes[me as usize])
-    }
-
-    fn grant(&self, next: u32) {
-        self.nodes[next as usize - 1].granted.store(1, Release);
     }
 
     fn leave_empty(&self, me: u32) -> bool {
         self.tail.compare_exchange(me, 0, Release, Relaxed).is_ok()
     }
-}
 
-impl SmallLock for Queue {
     fn acquire(&self) {
-        let (me, node) = self.mine();
+        let (me, node) = self.nodes.mine();
         node.granted.store(0, Relaxed);
         node.next.store(0, Relaxed);
-        if let Some(prev) = self.tail.swap(me, Acquire).checked_sub(1) {
-            self.nodes[prev as usize].next.store(me, Release);
-            spin_until(&node.granted, |granted| granted != 0);
-        }
+        self.nodes.wait_behind(self.tail.swap(me, Acquire));
     }
 
     fn release(&self) {
-        let (me, node) = self.mine();
+        let (me, node) = self.nodes.mine();
         let mut next = node.next.load(Acquire);
         if next == 0 {
             if self.leave_empty(me) {
@@ -192,26 +164,18 @@ impl SmallLock for Queue {
             }
             next = spin_until(&node.next, |next| next != 0);
         }
-        self.grant(next);
-    }
-}
-
-/// The same, but a release tries to empty the queue before it looks for a successor, which it takes by exchange.
-struct Osq(Queue);
-
-impl SmallLock for Osq {
-    fn acquire(&self) {
-        self.0.acquire();
+        self.nodes.grant(next);
     }
 
-    fn release(&self) {
-        let (me, node) = self.0.mine();
-        if self.0.leave_empty(me) {
+    /// Tries to empty the queue before it looks for a successor, which it takes by exchange.
+    fn release_osq(&self) {
+        let (me, node) = self.nodes.mine();
+        if self.leave_empty(me) {
             return;
         }
         let mut next = node.next.swap(0, Acquire);
         while next == 0 {
-            if self.0.tail.load(Relaxed) == me && self.0.leave_empty(me) {
+            if self.tail.load(Relaxed) == me && self.leave_empty(me) {
                 return;
             }
             if node.next.load(Relaxed) == 0 {
@@ -220,7 +184,7 @@ impl SmallLock for Osq {
                 next = node.next.swap(0, Acquire);
             }
         }
-        self.0.grant(next);
+        self.nodes.grant(next);
     }
 }
 
@@ -229,28 +193,22 @@ const HELD: u32 = 1;
 /// Held, and a thread may sleep.
 const CONTENDED: u32 = 2;
 
-struct Futex(Placed<U32>);
+fn take_free(futex: &U32) -> bool {
+    futex.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+}
 
-impl Futex {
-    fn take_free(&self) -> bool {
-        self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+fn take(futex: &Placed<U32>) {
+    if take_free(futex) {
+        return;
+    }
+    while futex.swap(CONTENDED, Acquire) != FREE {
+        Sim::park(futex, CONTENDED, Lane::Waiters, None);
     }
 }
 
-impl SmallLock for Futex {
-    fn acquire(&self) {
-        if self.take_free() {
-            return;
-        }
-        while self.0.swap(CONTENDED, Acquire) != FREE {
-            Sim::park(&self.0, CONTENDED, Lane::Waiters, None);
-        }
-    }
-
-    fn release(&self) {
-        if self.0.swap(FREE, Release) == CONTENDED {
-            Sim::wake(&*self.0, Lane::Waiters, 1);
-        }
+fn give(futex: &Placed<U32>) {
+    if futex.swap(FREE, Release) == CONTENDED {
+        Sim::wake(&**futex, Lane::Waiters, 1);
     }
 }
 
@@ -259,38 +217,20 @@ const SPINNERS: u32 = 4;
 const ROUNDS: u32 = 20;
 const PAUSES: u32 = 64;
 
-/// A futex before which a few threads spin.
-struct SpinThenFutex {
-    futex: Futex,
-    spinners: Placed<U32>,
-}
-
-impl SpinThenFutex {
-    fn place(simulation: &mut Simulation) -> SpinThenFutex {
-        SpinThenFutex { futex: Futex(word(simulation, FREE)), spinners: word(simulation, 0) }
+/// Spins before it takes a futex, if few others do.
+fn spin_then_take((futex, spinners): &(Placed<U32>, Placed<U32>)) {
+    if take_free(futex) {
+        return;
     }
-
-    /// Spins, if few others do; returns whether it got the lock.
-    fn spin(&self) -> bool {
-        let spins = self.spinners.fetch_add(1, Relaxed) < SPINNERS;
-        let took = spins
-            && (0..ROUNDS).any(|_| {
-                (0..PAUSES).for_each(|_| Sim::pause(Pause::Relax));
-                self.futex.0.load(Relaxed) == FREE && self.futex.take_free()
-            });
-        self.spinners.fetch_sub(1, Relaxed);
-        took
-    }
-}
-
-impl SmallLock for SpinThenFutex {
-    fn acquire(&self) {
-        if !self.futex.take_free() && !self.spin() {
-            self.futex.acquire();
-        }
-    }
-    fn release(&self) {
-        self.futex.release();
+    let spins = spinners.fetch_add(1, Relaxed) < SPINNERS;
+    let took = spins
+        && (0..ROUNDS).any(|_| {
+            (0..PAUSES).for_each(|_| Sim::pause(Pause::Relax));
+            futex.load(Relaxed) == FREE && take_free(futex)
+        });
+    spinners.fetch_sub(1, Relaxed);
+    if !took {
+        take(futex);
     }
 }
 
@@ -309,13 +249,13 @@ const READ: u32 = u32::MAX;
 /// A readers-writer semaphore whose writers spin in a queue while the owner runs, which here it always does.
 struct Semaphore {
     words: Placed<SemaphoreWords>,
-    spinners: Osq,
+    spinners: Queue,
 }
 
 impl Semaphore {
     fn place(simulation: &mut Simulation, threads: u32) -> Semaphore {
         let words = SemaphoreWords { count: U32::new(0), owner: U32::new(0) };
-        Semaphore { words: simulation.place("lock", words), spinners: Osq(Queue::place(simulation, threads)) }
+        Semaphore { words: simulation.place("lock", words), spinners: Queue::place(simulation, threads) }
     }
 
     fn spin(&self) {
@@ -331,12 +271,10 @@ impl Semaphore {
             }
             Sim::pause(Pause::Relax);
         }
-        self.spinners.release();
+        self.spinners.release_osq();
     }
-}
 
-impl SmallLock for Semaphore {
-    fn acquire(&self) {
+    fn write(&self) {
         if self.words.count.fetch_add(WRITER, Acquire) != 0 {
             self.words.count.fetch_sub(WRITER, Relaxed);
             self.words.owner.load(Relaxed); // whether to spin
@@ -344,22 +282,20 @@ impl SmallLock for Semaphore {
         }
         self.words.owner.store(Sim::thread() + 1, Relaxed);
     }
-    fn release(&self) {
+
+    fn unwrite(&self) {
         self.words.owner.store(0, Relaxed);
         self.words.count.fetch_sub(WRITER, Release);
     }
-}
 
-struct Reads(Semaphore);
-
-impl SmallLock for Reads {
-    fn acquire(&self) {
-        self.0.words.count.fetch_add(1, Acquire);
-        if self.0.words.owner.load(Relaxed) != READ {
-            self.0.words.owner.store(READ, Relaxed);
+    fn read(&self) {
+        self.words.count.fetch_add(1, Acquire);
+        if self.words.owner.load(Relaxed) != READ {
+            self.words.owner.store(READ, Relaxed);
         }
     }
-    fn release(&self) {
-        self.0.words.count.fetch_sub(1, Release);
+
+    fn unread(&self) {
+        self.words.count.fetch_sub(1, Release);
     }
 }

@@ -1,7 +1,7 @@
 //! Hostile reports, which `--from` shows again.
 
-use super::html;
-use super::text::{Style, render};
+use super::text::{page, render};
+use crate::document::Style;
 use crate::hostile::named;
 use std::path::Path;
 use turnwise_bench::report::Report;
@@ -16,7 +16,7 @@ fn fuzz_bench_report() {
         match Report::read(&file) {
             Ok(report) => {
                 std::hint::black_box([Style::Plain, Style::Markdown].map(|style| render(&report, style).len()));
-                assert!(!html::page(&report).contains("<script"), "a page without a script");
+                assert!(!page(&report).contains("<script"), "a page without a script");
             }
             Err(error) => named(format!("{error:#}"), "bench.json"),
         }

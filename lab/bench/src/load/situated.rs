@@ -1,34 +1,44 @@
-//! Threads that want a lock at times of their own, whether or not it has kept up: an open loop, like requests from
-//! outside. The wait counts from the time at which a request was to arrive, and requests that were due and never served
-//! count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they were
-//! served would see one long wait (G. Tene calls that coordinated omission).
+//! Threads in peculiar situations: each operation takes any of several locks, or comes at a time of its own.
+//!
+//! Where requests arrive at times of their own, whether or not the lock has kept up (an open loop, like requests from
+//! outside), the wait counts from the time at which a request was to arrive, and requests that were due and never
+//! served count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they
+//! were served would see one long wait (G. Tene calls that coordinated omission).
 
-use super::body::{Load, lot};
-use super::exclusive::{Any, Body, Lock, Protected};
+use super::body::{Body, Load, Work, lot};
+use super::exclusive::{Lock, Protected, change, take};
 use crate::environment::Environment;
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
+use crate::run::{self, Apart, Counts, Kind, Outcome, Plan, Roles, Workload};
 use crate::situation::Arrivals;
 use turnwise::platform::Native;
 
-/// Runs one sample of `plan`, in which requests arrive like this.
+/// Runs one sample of `plan` with as many fresh locks as it specifies, in which requests arrive as it specifies.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock let two threads in at the same time.
-pub(crate) fn sample<L: Lock<Protected>>(plan: &Plan, arrivals: Arrivals) -> anyhow::Result<Outcome> {
-    let body = Served { body: Any::of(plan.section, ()), arrivals, threads: plan.threads };
-    run::sample(plan, Load::<(Open, L), _>::of(body))
+/// When a thread cannot be started, or when a lock let two threads in at the same time.
+pub(crate) fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
+    run::sample(plan, Load::<(Situated, L), _>::of(Situation::of(plan)))
 }
 
 /// The kind of the workload.
-enum Open {}
+enum Situated {}
 
-/// What an operation does, and when it is due.
+/// What an operation does, with one of how many locks, and when it is due.
 #[derive(Clone, Copy)]
-struct Served {
-    body: Any<()>,
-    arrivals: Arrivals,
+struct Situation {
+    body: Work<()>,
+    locks: usize,
+    /// `None`: as soon as the operation before it is done.
+    arrivals: Option<Arrivals>,
     threads: usize,
+}
+
+impl Situation {
+    fn of(plan: &Plan) -> Situation {
+        let Plan { section, situation, threads, .. } = *plan;
+        Situation { body: Work::of(section, ()), locks: situation.locks, arrivals: situation.arrivals, threads }
+    }
 }
 
 /// When the requests of one thread are due. It depends only on the thread's number, so all locks see the same.
@@ -93,34 +103,41 @@ fn wait_until(due_ns: u64) {
 /// A thread's private state.
 struct Local {
     chain: u64,
-    schedule: Schedule,
+    lots: u64,
+    schedule: Option<Schedule>,
 }
 
-impl<L: Lock<Protected>> Workload for Load<(Open, L), Served> {
-    type Shared = L;
+impl<L: Lock<Protected>> Workload for Load<(Situated, L), Situation> {
+    type Shared = Vec<Apart<L>>;
     type Local = Local;
 
-    fn shared(self) -> L {
-        L::new(Protected::default())
+    fn shared(self) -> Self::Shared {
+        (0..self.body.locks).map(|_| Apart(L::new(Protected::default()))).collect()
     }
 
     fn local(self, _roles: Roles, thread: usize) -> Local {
-        Local { chain: 1, schedule: Schedule::new(self.body.arrivals, self.body.threads, thread) }
+        let schedule = self.body.arrivals.map(|arrivals| Schedule::new(arrivals, self.body.threads, thread));
+        Local { chain: 1, lots: thread as u64 + 1, schedule }
     }
 
     fn prepare(self) {
-        Native::prepare_to_sleep();
+        if self.body.arrivals.is_some() {
+            Native::prepare_to_sleep();
+        }
+        Body::<Native>::prepare(self.body.body);
     }
 
-    fn operate<P: Probe>(self, lock: &L, local: &mut Local, probe: &mut P) -> Kind {
-        let due = local.schedule.due(Native::stamp());
+    fn operate<P: Probe>(self, locks: &Self::Shared, local: &mut Local, probe: &mut P) -> Kind {
+        let lock = &locks[lot(&mut local.lots) as usize % locks.len()].0;
+        let Some(schedule) = &mut local.schedule else { return take::<Native, L, P>(lock, self.body.body, probe) };
+        let due = schedule.due(Native::stamp());
         wait_until(due);
         let late = lock.with(|data| {
             let late = Native::stamp().saturating_sub(due);
-            Body::<Native>::inside(self.body.body, data);
+            change::<Native>(self.body.body, data);
             late
         });
-        local.schedule.advance();
+        schedule.advance();
         probe.waited(Kind::Write, late);
         Kind::Write
     }
@@ -131,20 +148,22 @@ impl<L: Lock<Protected>> Workload for Load<(Open, L), Served> {
 
     /// Requests that are already due have waited for at least this long.
     fn leave<P: Probe>(self, local: &mut Local, probe: &mut P) {
+        let Some(schedule) = &mut local.schedule else { return };
         let now = Native::stamp();
         loop {
-            let due = local.schedule.due(now);
+            let due = schedule.due(now);
             if due >= now {
                 return;
             }
             probe.waited(Kind::Write, now - due);
-            local.schedule.advance();
+            schedule.advance();
         }
     }
 
-    /// Checks mutual exclusion: no increment was lost.
-    fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
-        lock.with(|data| *data).check(done.write)
+    /// Checks mutual exclusion: no increment was lost behind any of them.
+    fn check(locks: &Self::Shared, done: Counts, _torn: bool) -> anyhow::Result<()> {
+        let all = locks.iter().map(|lock| lock.0.with(|data| *data)).fold(Protected::default(), Protected::and);
+        all.check(done.write)
     }
 }
 
@@ -204,15 +223,34 @@ mod tests {
     #[test]
     fn requests_that_were_never_served_count_as_long_as_they_waited() {
         let arrivals = Arrivals::Poisson { per_s: 4_000 };
-        let body = Served { body: Any::of(Section::Tight, ()), arrivals, threads: 4 };
-        let work = Load::<(Open, std::sync::Mutex<Protected>), _>::of(body);
+        let body = Situation { body: Work::of(Section::Tight, ()), locks: 1, arrivals: Some(arrivals), threads: 4 };
+        let work = Load::<(Situated, std::sync::Mutex<Protected>), _>::of(body);
         let mut local = work.local(Roles::WRITE, 0);
         // The lock was requested a tenth of a second ago, and has admitted no thread.
-        local.schedule.due(Native::stamp() - SECOND / 10);
+        local.schedule.as_mut().expect("requests arrive").due(Native::stamp() - SECOND / 10);
         let mut heard = Heard::default();
         work.leave(&mut local, &mut heard);
         assert!(heard.0.len() > 50, "{} of about 100", heard.0.len());
         assert!(heard.0[0] > 80_000_000, "the first of them waited for nearly all of it: {}", heard.0[0]);
         assert!(heard.0.windows(2).all(|pair| pair[0] > pair[1]));
+    }
+
+    #[test]
+    fn every_lock_is_taken_and_all_operations_count() {
+        const OPERATIONS: u64 = 1600;
+        type Sixteen = Load<(Situated, std::sync::Mutex<Protected>), Situation>;
+        let body = Work::of(Section::Work { inside: 1, outside: 1 }, ());
+        let work: Sixteen = Load::of(Situation { body, locks: 16, arrivals: None, threads: 1 });
+        let locks = work.shared();
+        let mut local = work.local(Roles::WRITE, 0);
+        for _ in 0..OPERATIONS {
+            work.operate(&locks, &mut local, &mut crate::probe::Untimed);
+        }
+        for lock in &locks {
+            let alone = lock.0.with(|data| *data);
+            assert!((60..140).any(|count| alone.check(count).is_ok()), "{alone:?} is far from a sixteenth");
+        }
+        let check = |write| Sixteen::check(&locks, Counts { read: 0, write }, false);
+        assert!(check(OPERATIONS).is_ok() && check(OPERATIONS + 1).is_err());
     }
 }
