@@ -35,8 +35,11 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Finds what breaks a rule.
+type Finds = fn(&Tree, &mut Report<'_>);
+
 /// The functions of the rules that are not about text.
-const FUNCTIONS: &[(&str, fn(&Tree, &mut Report<'_>))] = &[
+const FUNCTIONS: &[(&str, Finds)] = &[
     ("rust-syntax", rust::rust_syntax),
     ("function-length", rust::function_length),
     ("safety-comment", rust::safety_comment),
