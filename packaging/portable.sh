@@ -17,7 +17,8 @@ if [ ! -e "$stubs/cc" ]; then
         { echo "the Python registry does not give what packaging/requirements.txt names"; exit 77; }
     mkdir -p "$here/zig" "$stubs"
     echo 'int main(void) { return 0; }' >"$here/zig/main.c"
-    link=$(cd "$here/zig" && ZIG_GLOBAL_CACHE_DIR=cache ZIG_LOCAL_CACHE_DIR=cache ../python/bin/python3 -m ziglang \
+    export ZIG_GLOBAL_CACHE_DIR="$here/zig/cache" ZIG_LOCAL_CACHE_DIR="$here/zig/cache"
+    link=$(cd "$here/zig" && ../python/bin/python3 -m ziglang \
         build-exe main.c --verbose-link -lc -lm -lpthread -ldl -lrt -lutil -target "$arch-linux-gnu.2.28" 2>&1 |
         grep '^ld.lld' | tail -n 1)
     count=0
