@@ -17,14 +17,8 @@ say "the files have their sums"
 dpkg --verify turnwise libturnwise-dev "$(dpkg-query -W -f '${Package}' 'libturnwise[0-9]*')"
 
 say "the tool: version, manual, a program on our locks, a profile, a comparison"
-turnwise() { timeout 100 /usr/bin/turnwise "$@"; }
-turnwise --version
 test -s /usr/share/man/man1/turnwise-compare.1.gz || test ! -d /usr/share/doc/dpkg # some roots take no manuals
-turnwise run -- cat /proc/self/maps | grep -q libturnwise_preload
-turnwise profile -- @sample -t 2 -s 0.2 >/tmp/profile 2>&1 || { cat /tmp/profile; exit 1; }
-grep -q sample /tmp/profile
-turnwise compare --runs 3 --warmup 0 -- @sample -t 2 -s 0.2 >/tmp/compare 2>&1 || { cat /tmp/compare; exit 1; }
-grep -E '^(Adaptive|No difference) ' /tmp/compare
+sh /packages/use.sh /usr/bin/turnwise
 
 say "the library: a C program with the shared one, and with the static one"
 cd /tmp

@@ -2,7 +2,7 @@
 //! and in an editor a page links to files of the whole repository; a book has only its pages. `cargo xtask book check`
 //! builds the book and follows every link of the result.
 
-use crate::check::need::tool;
+use crate::check::need;
 use crate::command::{Run, files_below};
 use crate::root::read;
 use crate::tidy::local;
@@ -47,7 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 
 /// Builds the book, and follows every link of its pages: to files, and to places in them.
 fn check() -> Result<bool> {
-    ensure!(Command::new(tool("mdbook")).args(["build", "docs"]).succeeds()?, "mdbook cannot build docs");
+    ensure!(
+        Command::new("mdbook").args(["build", "docs"]).env("PATH", need::path()?).succeeds()?,
+        "mdbook cannot build docs"
+    );
     let pages = built_pages(Path::new(BUILT))?;
     let (dead, followed) = dead_links(&pages)?;
     println!("{} pages, {followed} links, {} of them dead", pages.len(), dead.len());

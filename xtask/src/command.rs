@@ -134,6 +134,9 @@ pub(crate) fn last_lines(text: &str) -> String {
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }
 
+/// The exit status of a command that cannot run here; its last line says why. The tests of automake have the same.
+pub(crate) const SKIPPED: u8 = 77;
+
 /// Why something cannot run here, which is no failure.
 #[derive(Debug)]
 struct Skip(String);

@@ -1,6 +1,5 @@
 //! `cargo xtask test` and `install-c`, which need little to be built; all other commands are passed on to `xtask-all`.
 
-#[path = "capi/install.rs"]
 mod install;
 mod root;
 mod test;

@@ -2,17 +2,14 @@
 
 use crate::command::{Run, all_known, git, host, lines, text_of};
 use crate::root::cargo;
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use crate::test::{self, BUILD, Job};
+use anyhow::{Context, Result};
 
 /// The variable that `proof/fuzz/src/lib.rs` reads.
 const SECONDS: &str = "TURNWISE_FUZZ_SECONDS";
 const KEEP: &str = "TURNWISE_FUZZ_KEEP";
-/// How cargo builds the tests that have targets, their packages apart.
-const BUILD: &str = "test --quiet --no-run --message-format=json --target-dir target/fuzz-build \
-     --features turnwise-fuzz/libfuzzer";
+/// How tests that have targets are built, apart from the others.
+const FUZZED: [&str; 5] = ["--quiet", "--target-dir", "target/fuzz-build", "--features", "turnwise-fuzz/libfuzzer"];
 /// Where targets are: the package, its folder, and which of its tests have them. The first has few dependencies, the
 /// last nearly all of them.
 const HOMES: [(&str, &str, &[&str]); 4] = [
@@ -51,8 +48,7 @@ pub(crate) struct Args {
 struct Target {
     name: String,
     test: String,
-    executable: PathBuf,
-    folder: PathBuf,
+    job: Job,
 }
 
 /// Builds the requested targets and runs them; returns `true` if none failed.
@@ -130,9 +126,8 @@ impl Seen {
 impl Target {
     /// Has libFuzzer run it; returns whether it found nothing, and its report.
     fn run(&self, args: &Args) -> Result<(bool, Seen)> {
-        let mut command = Command::new(&self.executable);
-        command.args(["--exact", &self.test, "--nocapture"]).current_dir(&self.folder);
-        command.env("CARGO_MANIFEST_DIR", &self.folder).env(SECONDS, args.seconds.to_string());
+        let mut command = self.job.command();
+        command.args(["--exact", &self.test, "--nocapture"]).env(SECONDS, args.seconds.to_string());
         let mut seen = Seen::default();
         let status = lines(command.envs(args.keep.then_some((KEEP, "1"))), |line| {
             eprintln!("{line}");
@@ -149,26 +144,16 @@ fn build(home: usize) -> Result<Vec<Target>> {
     println!("building the targets of {package}");
     // With a target, build scripts and derive macros are built without the flags.
     let mut build = cargo(BUILD);
-    build.args(["--target", &host()?, "-p", package]).args(tests).stdout(Stdio::piped());
+    build.args(FUZZED).args(["--target", &host()?, "-p", package]).args(tests);
     build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\x1f"));
     build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_INCREMENTAL", "0");
-    let built = build.spawn().context("cannot run cargo")?.wait_with_output()?;
-    ensure!(built.status.success(), "the targets of {package} do not build");
+    let built = test::build(&mut build)?.with_context(|| format!("the targets of {package} do not build"))?;
     let mut found = Vec::new();
-    for line in String::from_utf8(built.stdout)?.lines() {
-        let message: Value = serde_json::from_str(line)?;
-        let (Some(executable), Some(manifest)) = (message["executable"].as_str(), message["manifest_path"].as_str())
-        else {
-            continue;
-        };
-        let (executable, manifest) = (PathBuf::from(executable), PathBuf::from(manifest));
-        let folder = manifest.parent().context("a manifest lies in a folder")?.to_path_buf();
-        let listed = Command::new(&executable).args(["--list", "--format", "terse"]).current_dir(&folder).printed()?;
-        let tests = text_of(&listed.stdout);
-        for test in tests.lines().filter_map(|line| line.strip_suffix(": test")) {
+    for job in built {
+        let listed = text_of(&job.command().args(["--list", "--format", "terse"]).printed()?.stdout);
+        for test in listed.lines().filter_map(|line| line.strip_suffix(": test")) {
             let Some(name) = test.rsplit("::").next().and_then(|name| name.strip_prefix("fuzz_")) else { continue };
-            let (executable, folder) = (executable.clone(), folder.clone());
-            found.push(Target { name: name.replace('_', "-"), test: test.to_owned(), executable, folder });
+            found.push(Target { name: name.replace('_', "-"), test: test.to_owned(), job: job.clone() });
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.write {
         let rows = rows(&load, &churn).join("\n");
         let made = made_here(&format!("{} --write", command.trim_end()));
-        write(PAGE, format!("# Load\n\n{made}\n\n{INTRODUCTION}\n\n{HEAD}\n{rows}\n"))?;
+        write(PAGE, include_str!("load.md").replace("@MADE@", &made).replace("@ROWS@", &rows))?;
     }
     Ok(loaded && churned)
 }
@@ -79,16 +79,3 @@ fn rows(load: &[String], churn: &[String]) -> Vec<String> {
     };
     load.iter().map(row).collect()
 }
-
-const INTRODUCTION: &str = "\
-Each lock in a process of its own ([proof/torture](../../proof/torture/README.md)): eight laps of one thread, two, and a
-crowd, where every other acquisition is a reader's if there are readers; then threads that come, take a lock that all
-share and one of their own, which they allocate, and go. **Lost**: updates that threads made under the lock and the data
-does not have; a run that loses one, or reads half of one, fails and has no row. So does one whose memory grows by more
-than 2 MiB after the first lap, whose threads' numbers are not used again, or whose lone thread pays three times what it
-paid at first. **A to B** is the first lap and the last: time for each acquisition in the crowd, other programs' turns
-included, and memory of the process. What else is measured of each lock `cargo xtask load` prints.";
-
-const HEAD: &str = "\
-| lock | acquisitions | lost | a crowd, ns | memory, KiB | threads | lost | memory, KiB |
-|---|---|---|---|---|---|---|---|";

@@ -1,22 +1,26 @@
-//! All that CI runs, in CI's order: `cargo xtask check`; single steps: `cargo xtask check STEP…`.
+//! Steps: all that CI runs, in CI's order (`cargo xtask check`), and the slower ones of the groups
+//! `supply`, `dist` and `foreign`.
 
 pub(crate) mod need;
 mod run;
 mod times;
 
-use crate::command::{all_known, entries};
+use crate::command::entries;
 use crate::root::read;
 use anyhow::{Result, ensure};
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use run::{Outcome, follow};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// Arguments of `cargo xtask check`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Steps to run (all, if none is named)
+    /// Steps, or groups of steps (all that CI runs, if none is named)
+    #[arg(value_parser = names())]
     steps: Vec<String>,
     /// List the steps
     #[arg(long)]
@@ -27,6 +31,20 @@ pub(crate) struct Args {
     /// Write how long each step took when it last passed here to docs/checks.md
     #[arg(long)]
     times: bool,
+}
+
+/// Arguments of `cargo xtask supply`, `dist` and `foreign`.
+#[derive(clap::Args)]
+pub(crate) struct Group {
+    /// Only what CI runs
+    #[arg(long)]
+    quick: bool,
+    /// List the steps
+    #[arg(long)]
+    list: bool,
+    /// Steps (all of the group, if none is named)
+    #[arg(value_name = "STEP", value_parser = names())]
+    named: Vec<String>,
 }
 
 /// Commands that take about an hour on an idle machine.
@@ -62,6 +80,10 @@ pub(crate) enum Chore {
 struct Step {
     name: String,
     what: String,
+    #[serde(default)]
+    group: String,
+    #[serde(default)]
+    slow: bool,
     #[serde(default)]
     needs: Vec<String>,
     run: Vec<String>,
@@ -121,9 +143,10 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     Ok(done.success)
 }
 
-/// Returns whether a step has this name.
-pub(crate) fn is_step(name: &str) -> bool {
-    STEPS.iter().any(|step| step.name == name)
+/// Names of steps and of their groups.
+fn names() -> PossibleValuesParser {
+    let names = STEPS.iter().flat_map(|step| [&*step.name, &*step.group]).filter(|name| !name.is_empty());
+    PossibleValuesParser::new(names.collect::<BTreeSet<_>>())
 }
 
 /// A step that was run.
@@ -135,24 +158,42 @@ struct Done {
 
 /// Runs the requested steps; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if args.list {
-        STEPS.iter().for_each(|step| println!("{:12} {}", step.name, step.what));
-        return Ok(true);
-    }
-    all_known(&args.steps, STEPS.iter().map(|step| &*step.name), "step")?;
-    let mut done = Vec::new();
-    for step in STEPS.iter().filter(|step| args.steps.is_empty() || args.steps.contains(&step.name)) {
-        println!("\n==> {}: {}", step.name, step.what);
-        let start = Instant::now();
-        let outcome = run::step(step)?;
-        done.push(Done { step, outcome, time: start.elapsed() });
-    }
-    let ok = summarise(&done, args.no_skip);
-    times::keep(&done)?;
+    let is_named = |name: &String| args.steps.contains(name);
+    let is_asked = |step: &Step| match step.slow {
+        true => is_named(&step.name),
+        false => args.steps.is_empty() || is_named(&step.name) || is_named(&step.group),
+    };
+    let ok = run_those(is_asked, args.list, args.no_skip)?;
     if args.times {
         times::write()?;
     }
     Ok(ok)
+}
+
+impl Group {
+    /// Runs the steps of this group; returns `true` if none failed.
+    pub(crate) fn run(&self, group: &str) -> Result<bool> {
+        let is_asked = |step: &Step| match self.named.is_empty() {
+            true => step.group == group && !(self.quick && step.slow),
+            false => self.named.contains(&step.name),
+        };
+        run_those(is_asked, self.list, false)
+    }
+}
+
+/// Runs, or lists, the steps that are asked for.
+fn run_those(is_asked: impl Fn(&Step) -> bool, list: bool, no_skip: bool) -> Result<bool> {
+    let mut done = Vec::new();
+    for step in STEPS.iter().filter(|step| is_asked(step)) {
+        println!("{}{:20} {}", if list { "" } else { "\n==> " }, step.name, step.what);
+        if !list {
+            let start = Instant::now();
+            let outcome = run::step(step)?;
+            done.push(Done { step, outcome, time: start.elapsed() });
+        }
+    }
+    times::keep(&done)?;
+    Ok(list || summarise(&done, no_skip))
 }
 
 fn summarise(done: &[Done], no_skip: bool) -> bool {
@@ -162,10 +203,10 @@ fn summarise(done: &[Done], no_skip: bool) -> bool {
             println!("\n==> {} failed; this is how it ended:\n{}", step.name, said.join("\n"));
         }
     }
-    println!("\n{:12} {:>8}  result", "step", "time");
+    println!("\n{:20} {:>8}  result", "step", "time");
     let (mut passed, mut failed, mut ok) = (0, 0, true);
     for Done { step, outcome, time } in done {
-        println!("{:12} {:>6} s  {outcome}", step.name, time.as_secs());
+        println!("{:20} {:>6} s  {outcome}", step.name, time.as_secs());
         if let Outcome::Passed(tests) | Outcome::Failed(_, _, tests) = outcome {
             passed += tests.passed;
             failed += tests.failed;
@@ -198,8 +239,21 @@ mod tests {
     fn each_need_of_a_step_is_one_that_can_be_provided() {
         for needed in STEPS.iter().flat_map(|step| &step.needs) {
             let words: Vec<&str> = needed.split(' ').collect();
-            let is_known = matches!(words[..], ["target" | "nightly" | "architecture", _] | ["program" | "tool", _, _]);
+            let is_known = matches!(
+                words[..],
+                ["target" | "nightly" | "architecture", _] | ["program", _, _] | ["tool", _, _, ..]
+            );
             assert!(is_known, "{needed}");
+        }
+    }
+
+    #[test]
+    fn no_two_steps_have_one_name_and_ci_runs_some_of_each_group() {
+        let names: BTreeSet<_> = STEPS.iter().map(|step| &step.name).collect();
+        assert_eq!(names.len(), STEPS.len());
+        for group in ["supply", "dist", "foreign"] {
+            let of_group = || STEPS.iter().filter(|step| step.group == group);
+            assert!(of_group().any(|step| !step.slow) && of_group().any(|step| step.slow), "{group}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What a step needs in addition to the pinned toolchain; rustup and cargo install what they can.
 
 use crate::command::{Run, cmd, need, skip};
-use anyhow::{Result, bail};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Provides it: the head of `steps.toml` says what there is to need.
 ///
@@ -18,23 +18,31 @@ pub(crate) fn provide(needed: &str) -> Result<()> {
             rustup("component list --installed --toolchain nightly", component, &add)
         }
         ["program", program, package] => need(program, package),
-        ["tool", name, version] => {
-            let mut is_there = Command::new(tool(name));
-            if is_there.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
-                return Ok(());
-            }
-            install(&format!("cargo install --locked --no-default-features --root target/tools {name}@{version}"))
-        }
+        // Nothing to do, and quick, if this version is there. Else built soon, rather than to run fast.
+        ["tool", name, version, ref flags @ ..] => install(&format!(
+            "env CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+             CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install --quiet --locked --root {} {name}@{version} {}",
+            tools()?.display(),
+            flags.join(" ")
+        )),
         ["architecture", name] if std::env::consts::ARCH == name => Ok(()),
         ["architecture", name] => Err(skip(format!("this machine is not {name}"))),
         _ => bail!("nothing knows how to provide `{needed}`"),
     }
 }
 
-/// Returns a program that cargo installed.
-pub(crate) fn tool(name: &str) -> PathBuf {
-    let ours = Path::new("target/tools/bin").join(name);
-    if ours.is_file() { ours } else { PathBuf::from(name) }
+/// Returns the folder below which cargo installs tools: every checkout of this user's shares it.
+pub(crate) fn tools() -> Result<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
+    Ok(cache.context("the environment names neither XDG_CACHE_HOME nor HOME")?.join("turnwise-tools"))
+}
+
+/// Returns the folders of programs, with the tools'.
+pub(crate) fn path() -> Result<OsString> {
+    let before = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(tools()?.join("bin")).chain(std::env::split_paths(&before));
+    std::env::join_paths(folders).context("a folder of programs has a colon in its name")
 }
 
 /// Installs `name` unless `list` shows it.

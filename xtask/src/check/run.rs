@@ -1,7 +1,7 @@
 //! Runs a step's commands, shows what they print, and counts the tests.
 
 use super::{Step, need};
-use crate::command::{lines, of_words, skipped};
+use crate::command::{SKIPPED, lines, of_words, skipped};
 use crate::test::Tests;
 use anyhow::{Context, Result};
 use std::collections::VecDeque;
@@ -34,6 +34,7 @@ impl fmt::Display for Outcome {
 /// The outcome of one command.
 pub(crate) struct Finished {
     pub(crate) success: bool,
+    is_skipped: bool,
     tests: Tests,
     /// The end of its output.
     said: VecDeque<String>,
@@ -52,7 +53,10 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
             tests.passed += done.tests.passed;
             tests.failed += done.tests.failed;
         }
-        if let Some((line, done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
+        if let Some((line, mut done)) = together.iter().zip(results).find(|(_, done)| !done.success) {
+            if done.is_skipped {
+                return Ok(Outcome::Skipped(done.said.pop_back().unwrap_or_default()));
+            }
             return Ok(Outcome::Failed(line.clone(), done.said.into(), tests));
         }
     }
@@ -88,7 +92,7 @@ pub(crate) fn follow(line: &str, args: &[String], minutes: Option<u64>, to: &mut
     let limit = minutes.map(|minutes| ["timeout".to_owned(), "--kill-after=10".to_owned(), format!("{minutes}m")]);
     let mut command = of_words(limit.into_iter().flatten().chain(["env".to_owned()]).chain(words));
     let (mut tests, mut said) = (Tests::default(), VecDeque::with_capacity(LAST_LINES));
-    let status = lines(command.args(args), |line| {
+    let status = lines(command.args(args).env("PATH", need::path()?), |line| {
         writeln!(to, "{line}")?;
         tests.count(&line);
         if said.len() == LAST_LINES {
@@ -100,7 +104,7 @@ pub(crate) fn follow(line: &str, args: &[String], minutes: Option<u64>, to: &mut
     if status.code() == Some(124) {
         writeln!(to, "stopped after {} minutes", minutes.unwrap_or(0))?;
     }
-    Ok(Finished { success: status.success(), tests, said })
+    Ok(Finished { success: status.success(), is_skipped: status.code() == Some(SKIPPED.into()), tests, said })
 }
 
 #[cfg(test)]
@@ -116,5 +120,7 @@ mod tests {
         let done = follow("ls no-such-file", &[], Some(1), &mut std::io::sink()).unwrap();
         assert!(!done.success);
         assert!(done.said.back().unwrap().contains("no-such-file"), "{:?}", done.said);
+        let done = follow("sh -c 'echo no network; exit 77'", &[], None, &mut std::io::sink()).unwrap();
+        assert!(done.is_skipped && done.said == ["no network"], "{:?}", done.said);
     }
 }

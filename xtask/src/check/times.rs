@@ -1,7 +1,7 @@
 //! How long each step takes: kept as steps pass, and written to a page.
 
 use super::run::Outcome;
-use super::{Done, STEPS};
+use super::{Done, STEPS, Step};
 use crate::command::toml;
 use crate::root;
 use anyhow::{Context, Result, ensure};
@@ -13,6 +13,11 @@ use turnwise_present::machine::Machine;
 const PAGE: &str = "docs/checks.md";
 /// Where the times are kept: seconds by step.
 const KEPT: &str = "target/check-times.toml";
+
+/// Returns the steps that the page lists.
+fn ci() -> impl Iterator<Item = &'static Step> {
+    STEPS.iter().filter(|step| !step.slow)
+}
 
 type Seconds = BTreeMap<String, u64>;
 
@@ -36,7 +41,7 @@ pub(super) fn keep(done: &[Done]) -> Result<()> {
 /// Writes the page from the times that were kept.
 pub(super) fn write() -> Result<()> {
     let seconds = kept()?;
-    let missing: Vec<_> = STEPS.iter().map(|step| &*step.name).filter(|name| !seconds.contains_key(*name)).collect();
+    let missing: Vec<_> = ci().map(|step| &*step.name).filter(|name| !seconds.contains_key(*name)).collect();
     ensure!(missing.is_empty(), "no time for the page yet: run `cargo xtask check {}`", missing.join(" "));
     root::write(PAGE, page(&seconds))?;
     println!("{PAGE} has the times.");
@@ -46,21 +51,14 @@ pub(super) fn write() -> Result<()> {
 /// Lists what runs where, and how long it took.
 fn page(seconds: &Seconds) -> String {
     let machine = Machine::here();
-    let mut page = format!(
-        "# What runs where, and how long it takes\n\n\
-         Written by `cargo xtask check --times` on {} CPUs ({}): each step's last run that passed.\n\
-         Building is included, with what the steps before have built.\n\
-         `.ci/run` runs all steps in this order, and `cargo xtask check STEP` runs one.\n\
-         Wide sizes run where they are asked for: `cargo xtask models --wide`, `cargo xtask torture --seconds 3600`,\n\
-         `cargo xtask miri --seeds 1024`; `faults`, `compatibility`, `supply`, `dist` without `--quick`.\n\n\
-         | step | what | time |\n|---|---|---:|\n",
-        machine.cpus,
-        machine.cpu_name()
-    );
-    for step in STEPS.iter() {
-        page += &format!("| {} | {} | {} s |\n", step.name, step.what, seconds[&step.name]);
+    let mut rows = String::new();
+    for step in ci() {
+        rows += &format!("| {} | {} | {} s |\n", step.name, step.what, seconds[&step.name]);
     }
-    page + &format!("\nTogether {} min.\n", seconds.values().sum::<u64>().div_ceil(60))
+    include_str!("times.md")
+        .replace("@MACHINE@", &format!("{} CPUs ({})", machine.cpus, machine.cpu_name()))
+        .replace("@ROWS@\n", &rows)
+        .replace("@SUM@", &ci().map(|step| seconds[&step.name]).sum::<u64>().div_ceil(60).to_string())
 }
 
 #[cfg(test)]
@@ -69,9 +67,9 @@ mod tests {
 
     #[test]
     fn the_page_of_times_fits_a_screen_and_has_each_step() {
-        let seconds = STEPS.iter().map(|step| (step.name.to_owned(), 61)).collect();
+        let seconds = ci().map(|step| (step.name.to_owned(), 61)).collect();
         let page = page(&seconds);
         assert!(page.lines().count() <= 40, "{page}");
-        assert!(STEPS.iter().all(|step| page.contains(&format!("| {} |", step.name))));
+        assert!(ci().all(|step| page.contains(&format!("| {} |", step.name))));
     }
 }

@@ -1,8 +1,7 @@
 //! The library's interface, compared with the kept list, and its examples. `cargo semver-checks` knows which changes
 //! break a program; this finds every change, in seconds, and needs only the toolchain.
 
-use super::Args;
-use crate::command::{Run, cmd, skip};
+use crate::command::{Run, cmd};
 use crate::root::{read, write};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -11,16 +10,12 @@ use std::path::Path;
 
 /// The list: of the crate `turnwise` with all its features, on Linux and x86-64.
 const LIST: &str = "packaging/interface/turnwise.txt";
-const SYSTEM: (&str, &str) = ("linux", "x86_64");
 const TARGET: &str = "target/supply/interface";
 /// What each type implements by its fields, and no user relies on.
 const LEFT_OUT: &[&str] = &["Freeze", "UnsafeUnpin", "Unpin", "StructuralPartialEq"];
 
 /// Compares, or writes the list.
-pub(super) fn run(args: &Args) -> Result<String> {
-    if (std::env::consts::OS, std::env::consts::ARCH) != SYSTEM {
-        return Err(skip(format!("the list is that of {} on {}", SYSTEM.0, SYSTEM.1)));
-    }
+pub(super) fn run(write_list: bool) -> Result<String> {
     let line = format!("cargo rustdoc --quiet --locked -p turnwise --lib --all-features --target-dir {TARGET}");
     // The pinned toolchain, whose format is known: a nightly one has another every few weeks.
     cmd(&(line + " -- -Zunstable-options --output-format json")).env("RUSTC_BOOTSTRAP", "1").must()?;
@@ -34,14 +29,14 @@ pub(super) fn run(args: &Args) -> Result<String> {
     let now: Vec<String> = api.items().map(|item| item.to_string()).filter(is_new).collect();
     let (types, without) = examples(&serde_json::from_str(&read(&documented)?)?)?;
     ensure!(without.is_empty(), "no example in the documentation of {}", without.join(", "));
-    if args.write {
+    if write_list {
         write(LIST, now.join("\n") + "\n")?;
     }
     let kept = read(LIST)?;
     let wrong = differences(&kept.lines().collect(), &now.iter().map(String::as_str).collect());
     ensure!(
         wrong.is_empty(),
-        "the interface is not as in {LIST}:\n{}\nIf that is meant, `cargo xtask supply interface --write`, and a line \
+        "the interface is not as in {LIST}:\n{}\nIf that is meant, `cargo xtask interface --write`, and a line \
          in CHANGELOG.md where a program may notice",
         wrong.join("\n")
     );

@@ -1,6 +1,5 @@
 //! Targets that libraries loaded into programs do not support: one error states it, and what works there.
 
-use super::Args;
 use crate::command::{Run, cmd, text_of};
 use anyhow::{Result, ensure};
 
@@ -11,8 +10,7 @@ const PACKAGES: &[&str] = &["turnwise-preload", "turnwise-recorder", "turnwise-l
 const SAID: &str = "error: live views and what is loaded into programs";
 
 /// Compiles them for another target, one by one.
-pub(super) fn run(_: &Args) -> Result<String> {
-    cmd("rustup target add").arg(TARGET).text()?;
+pub(super) fn run() -> Result<String> {
     for package in PACKAGES {
         let out = cmd(&format!("cargo check --locked --keep-going --target {TARGET} -p {package}")).printed()?;
         ensure!(!out.status.success(), "{package} compiles for {TARGET}: say so, and run its tests there");

@@ -39,6 +39,8 @@ const FIRST: [(&str, &str); 8] = [
     ("turnwise-preload", "conformance"),
 ];
 
+/// How cargo builds tests, and says where they are.
+pub(crate) const BUILD: &str = "test --no-run --message-format=json-render-diagnostics";
 /// The interval of reports on what still runs.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -46,7 +48,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let start = Instant::now();
     let packages = packages(args.workspace)?;
-    let Some(mut jobs) = build(&packages)? else { return Ok(false) };
+    let Some(mut jobs) = build(cargo(BUILD).args(&packages))? else { return Ok(false) };
     let built = start.elapsed();
     jobs.sort_by_key(|job| FIRST.iter().position(|&first| first == (&job.package, &job.target)).unwrap_or(FIRST.len()));
     jobs.push(documentation(&packages)?);
@@ -78,14 +80,18 @@ fn packages(workspace: bool) -> Result<Vec<String>> {
     if workspace {
         return Ok(vec!["--workspace".to_owned()]);
     }
-    let folders = std::fs::read_dir("crates").context("cannot list crates")?;
-    let product = folders.map(|folder| package_of(&folder.context("cannot list crates")?.path()));
-    let names = product.chain(PROOF.map(|name| Ok(name.to_owned())));
-    names.map(|name| Ok(format!("--package={}", name?))).collect()
+    let product = std::fs::read_dir("crates").context("cannot list crates")?.map(|folder| {
+        let manifest = read(folder.context("cannot list crates")?.path().join("Cargo.toml"))?;
+        let name = manifest.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+        name.map(str::to_owned).context("a manifest names no package")
+    });
+    let packages = product.chain(PROOF.map(|name| Ok(name.to_owned())));
+    packages.map(|package| Ok(format!("--package={}", package?))).collect()
 }
 
 /// A program that runs tests.
-struct Job {
+#[derive(Clone)]
+pub(crate) struct Job {
     package: String,
     target: String,
     folder: PathBuf,
@@ -98,19 +104,22 @@ impl Job {
         format!("{} {}", self.package, self.target)
     }
 
-    fn run(&self, named: &[String]) -> Result<Output> {
+    /// Returns it as Cargo would start it.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.line[0]);
-        command.args(&self.line[1..]).args(named).current_dir(&self.folder).stdin(Stdio::null());
-        // As Cargo has it for a test.
+        command.args(&self.line[1..]).current_dir(&self.folder).stdin(Stdio::null());
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("CARGO_PKG_NAME", &self.package);
-        command.output().with_context(|| format!("cannot start {}", self.line[0]))
+        command
+    }
+
+    fn run(&self, named: &[String]) -> Result<Output> {
+        self.command().args(named).output().with_context(|| format!("cannot start {}", self.line[0]))
     }
 }
 
-/// Builds the tests of these packages; `None`: they do not compile.
-fn build(packages: &[String]) -> Result<Option<Vec<Job>>> {
-    let mut command = cargo("test --no-run --message-format=json-render-diagnostics");
-    let mut child = command.args(packages).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
+/// Builds tests, by a `cargo test` with [`BUILD`]; `None`: they do not compile.
+pub(crate) fn build(command: &mut Command) -> Result<Option<Vec<Job>>> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let mut jobs = Vec::new();
     for line in BufReader::new(child.stdout.take().context("no pipe")?).lines() {
         let message: Value = serde_json::from_str(&line.context("cannot read what cargo prints")?).unwrap_or_default();
@@ -119,22 +128,20 @@ fn build(packages: &[String]) -> Result<Option<Vec<Job>>> {
             continue;
         };
         let folder = Path::new(manifest).parent().context("a manifest lies in a folder")?.to_path_buf();
-        // The package of a binary has its name from its folder's manifest; its own targets tell lib, bin and test.
         let kinds: Vec<_> =
             message["target"]["kind"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let name = if kinds.contains(&"test") { message["target"]["name"].as_str() } else { None };
         let target = name.map_or_else(|| kinds.concat(), str::to_owned);
-        jobs.push(Job { package: package_of(&folder)?, target, folder, line: vec![program.to_owned()] });
+        let package = package_of(message["package_id"].as_str().unwrap_or_default()).to_owned();
+        jobs.push(Job { package, target, folder, line: vec![program.to_owned()] });
     }
     Ok(child.wait().context("cannot wait for cargo")?.success().then_some(jobs))
 }
 
-fn package_of(folder: &Path) -> Result<String> {
-    let manifest = folder.join("Cargo.toml");
-    let table: Value =
-        toml::from_str(&read(&manifest)?).with_context(|| format!("{} is no manifest", manifest.display()))?;
-    let name = table["package"]["name"].as_str();
-    Ok(name.with_context(|| format!("{} names no package", manifest.display()))?.to_owned())
+/// Returns the name in cargo's identifier of a package, which leaves it out if it is the folder's.
+fn package_of(id: &str) -> &str {
+    let (place, name) = id.split_once('#').unwrap_or((id, ""));
+    name.split_once('@').map_or_else(|| place.rsplit('/').next().unwrap_or(place), |(name, _)| name)
 }
 
 /// Returns the examples in their documentation, which Cargo compiles when it runs them. `cargo test --doc` would
@@ -226,6 +233,12 @@ impl Tests {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn packages_have_the_name_of_their_folder_or_another() {
+        assert_eq!(package_of("path+file:///a/b/cli#turnwise-cli@0.1.0"), "turnwise-cli");
+        assert_eq!(package_of("path+file:///a/xtask#0.1.0"), "xtask");
+    }
 
     #[test]
     fn counts_tests() {

@@ -10,7 +10,7 @@ use std::path::Path;
 const DEPENDENCIES: &str = "docs/dependencies.md";
 
 pub(super) fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
-    let used = used(tree, report);
+    let used = used(tree);
     let listed = listed(tree);
     for (name, (file, line)) in &used {
         if !listed.contains_key(name) {
@@ -25,43 +25,26 @@ pub(super) fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
 }
 
 /// Returns dependencies that are not our own crates, and where each is first named.
-fn used(tree: &Tree, report: &mut Report<'_>) -> BTreeMap<String, (String, usize)> {
+fn used(tree: &Tree) -> BTreeMap<&str, (&str, usize)> {
     let mut used = BTreeMap::new();
-    for file in tree.files.iter().filter(|f| f.path.rsplit('/').next() == Some("Cargo.toml")) {
-        let Ok(manifest) = file.text.parse::<toml::Table>() else {
-            report.add(&file.path, 1, "not valid TOML");
-            continue;
-        };
-        for name in dependencies(&manifest) {
-            let line = file.lines().find(|(_, text)| text.trim_start().starts_with(&name)).map_or(1, |(line, _)| line);
-            used.entry(name).or_insert_with(|| (file.path.clone(), line));
+    for file in tree.files.iter().filter(|file| file.path.rsplit('/').next() == Some("Cargo.toml")) {
+        let mut is_inside = false;
+        for (line, text) in file.lines() {
+            let name = text.split([' ', '.', '=']).next().unwrap_or_default();
+            if text.starts_with('[') {
+                is_inside = text.ends_with("dependencies]");
+            } else if is_inside && text.starts_with(char::is_alphabetic) && !name.starts_with("turnwise") {
+                used.entry(name).or_insert((file.path.as_str(), line));
+            }
         }
     }
     used
 }
 
-/// Names in all dependency tables below `table`.
-fn dependencies(table: &toml::Table) -> Vec<String> {
-    let mut names = Vec::new();
-    for (key, value) in table {
-        let Some(inner) = value.as_table() else { continue };
-        if key.ends_with("dependencies") {
-            let foreign =
-                inner.iter().filter(|(name, spec)| spec.get("path").is_none() && !name.starts_with("turnwise"));
-            names.extend(foreign.map(|(name, _)| name.clone()));
-        } else if ["workspace", "target"].contains(&key.as_str()) || key.starts_with("cfg(") {
-            names.extend(dependencies(inner));
-        }
-    }
-    names
-}
-
 /// Returns the first cells of the table's rows, in backquotes.
-fn listed(tree: &Tree) -> BTreeMap<String, usize> {
+fn listed(tree: &Tree) -> BTreeMap<&str, usize> {
     let lines = tree.get(DEPENDENCIES).into_iter().flat_map(File::lines);
-    lines
-        .filter_map(|(number, line)| Some((line.strip_prefix("| `")?.split_once('`')?.0.to_string(), number)))
-        .collect()
+    lines.filter_map(|(number, line)| Some((line.strip_prefix("| `")?.split_once('`')?.0, number))).collect()
 }
 
 pub(super) fn design_page(tree: &Tree, report: &mut Report<'_>) {
@@ -75,28 +58,6 @@ pub(super) fn design_page(tree: &Tree, report: &mut Report<'_>) {
         let Some(name) = file.path.strip_prefix("docs/design/") else { continue };
         if name != "README.md" && name.ends_with(".md") && !index.contains(&format!("({name})")) {
             report.add(&file.path, 1, "docs/design/README.md does not link to it");
-        }
-    }
-}
-
-/// The most words in a page, as `wc -w` counts them, by its folder.
-const PAGE_WORDS: [(&str, usize); 4] =
-    [("docs/design/", 900), ("lab/lineage/docs/", 900), ("docs/results/", 1_600), ("docs/lab/0", 600)];
-const LAB: &str = "docs/lab/README.md";
-const ROW_WORDS: usize = 40;
-
-pub(super) fn page_words(tree: &Tree, report: &mut Report<'_>) {
-    for file in tree.files.iter().filter(|f| f.is(&["md"])) {
-        let most = PAGE_WORDS.iter().find(|(folder, _)| file.path.starts_with(folder)).map(|(_, most)| *most);
-        let words = file.text.split_whitespace().count();
-        if most.is_some_and(|most| words > most) {
-            report.add(&file.path, 1, format!("{words} words"));
-        }
-    }
-    for (number, row) in tree.get(LAB).into_iter().flat_map(File::lines).filter(|(_, line)| line.starts_with("| <a ")) {
-        let words = row.replace("<a id", "").split_whitespace().filter(|word| *word != "|").count();
-        if words > ROW_WORDS {
-            report.add(LAB, number, format!("{words} words"));
         }
     }
 }
@@ -124,31 +85,6 @@ pub(super) fn readme_figures(tree: &Tree, report: &mut Report<'_>) {
         Ok(None) => report.add(README, 1, "it has no place for the figures"),
         Err(error) => report.add(README, 1, format!("{error:#}")),
     }
-}
-
-pub(super) fn figures_written(tree: &Tree, report: &mut Report<'_>) {
-    let is_about = |file: &&File| file.path == README || file.path.starts_with("docs/guide/");
-    for file in tree.files.iter().filter(is_about) {
-        let (mut quoted, mut written) = (false, false);
-        for (number, line) in file.lines() {
-            quoted ^= line.trim_start().starts_with("```");
-            written = (written || line.starts_with("<!-- ")) && !line.starts_with("<!-- end ");
-            if !quoted && !written && has_figure(line) {
-                report.add(&file.path, number, "a figure that no command wrote");
-            }
-        }
-    }
-}
-
-/// Returns whether a line has a ratio or an interval: `1.03 times`, `0.95 to 1.13`, `1.18 (0.65`.
-fn has_figure(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).to_owned();
-    let is_figure =
-        |word: &str| word.contains('.') && bare(word).parse::<f64>().is_ok_and(|_| bare(word).contains('.'));
-    words.windows(2).any(|pair| {
-        is_figure(pair[0]) && (["to", "times"].contains(&pair[1]) || pair[1].starts_with('(') && is_figure(pair[1]))
-    })
 }
 
 /// Returns the page that belongs to a source file, if it is a lock's.
@@ -240,33 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn page_words() {
-        let (full, over) = ("word ".repeat(900), "word ".repeat(901));
-        let rows =
-            format!("| <a id=\"1\"></a>1 | {} |\n| <a id=\"2\"></a>2 | {} |\n", &full[..39 * 5], &full[..40 * 5]);
-        let files = [
-            ("docs/design/a.md", &*full),
-            ("docs/design/b.md", &*over),
-            ("docs/c.md", &*over),
-            ("docs/lab/0001-d.md", &*full),
-            ("docs/lab/README.md", &*rows),
-        ];
-        assert_eq!(lines("page-words", &files), [1, 1, 2]);
-    }
-
-    #[test]
     fn book_complete() {
         let files = [("docs/SUMMARY.md", "- [a](lab/a.md)\n"), ("docs/lab/a.md", ""), ("docs/b.md", "")];
         assert_eq!(lines("book-complete", &files).len(), 1);
-    }
-
-    #[test]
-    fn figures_written() {
-        let text = "It ran at 1.03 times\nthe speed (0.95 to 1.13)\nJava 1.18 (0.65 up)\n```\n1.5 times\n```\n\
-            <!-- x: `y` writes this -->\n2.5 times\n<!-- end of it -->\nRust 1.95 or later, in 2 to 3 steps\n";
-        assert_eq!(lines("figures-written", &[("README.md", text)]), [1, 2, 3]);
-        assert_eq!(lines("figures-written", &[("docs/guide/a.md", text)]), [1, 2, 3]);
-        assert!(lines("figures-written", &[("docs/lab/a.md", text)]).is_empty(), "records of experiments");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Style as a test. A rule has a name, one line that states what it wants, and a function that finds what breaks it; a
-//! review names the rule. No exceptions are kept.
+//! Style as a test. A rule has a name, one line that states what it wants, and a pattern or a function that finds what
+//! breaks it; a review names the rule. No exceptions are kept.
 
 mod circles;
 mod docs;
@@ -7,12 +7,12 @@ mod ordering;
 mod promises;
 mod rust;
 mod sizes;
-mod text;
+mod table;
 mod tree;
-mod words;
 
 use anyhow::Result;
 use std::fmt;
+use table::{RULES, Rule};
 use tree::Tree;
 
 pub(crate) use docs::local;
@@ -20,7 +20,7 @@ pub(crate) use docs::local;
 /// Something that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    rule: String,
+    rule: &'static str,
     file: String,
     /// From 1.
     line: usize,
@@ -35,84 +35,36 @@ impl fmt::Display for Finding {
     }
 }
 
-/// One rule.
-struct Rule {
-    /// The name of its function.
-    function: &'static str,
-    what: &'static str,
-    remedy: &'static str,
-    check: fn(&Tree, &mut Report<'_>),
-}
+/// Finds what breaks a rule.
+type Finds = fn(&Tree, &mut Report<'_>);
 
-impl Rule {
-    fn name(&self) -> String {
-        self.function.replace('_', "-")
-    }
-}
-
-/// Declares the rules, each by the function that finds what breaks it: what it wants, and what to do.
-macro_rules! rules {
-    ($($room:ident::$function:ident: $what:literal, $remedy:literal;)*) => {
-        /// All rules, in the order in which they are listed and run.
-        const RULES: &[Rule] =
-            &[$(Rule { function: stringify!($function), what: $what, remedy: $remedy, check: $room::$function }),*];
-    };
-}
-
-rules! {
-    text::file_length: "no file has more than 600 lines", "split it by what a reader seeks";
-    text::line_length: "no line has more than 120 columns (tables and links excepted)", "break it";
-    text::leftover_note: "no notes to oneself in the code", "do it, or open an issue and remove the note";
-    text::whitespace: "no tabs in Rust, no blanks at the end of a line, one newline at the end of a file",
-        "remove them (`cargo fmt` does it for Rust)";
-    rust::rust_syntax: "every Rust file parses", "make it compile: the other rules did not check it";
-    rust::function_length: "no function has more than 60 lines", "split off a step that has a name";
-    rust::safety_comment: "every unsafe block, impl and extern block has a SAFETY comment",
-        "write `// SAFETY:` above it and say why the contract holds";
-    rust::comment_says: "no comment is only `The same`, `As above` or the like",
-        "name the subject, and say what holds of it";
-    rust::ignored_test: "no test is ignored", "let it run, or remove it";
-    rust::atomic_types: "in lock code, atomic types only in platform/ and in const constructors",
-        "use the words of `Platform`, which models and simulators can see";
-    circles::circles: "no more than three files of a crate use one another in a circle",
-        "move what they share to a file below them, or let one of them not know the others";
-    ordering::ordering_comment: "every Acquire, Release, AcqRel and SeqCst in lock code has an ORDERING comment",
-        "write `// ORDERING lock.name:` at most 4 lines above it and say what it pairs with";
-    ordering::ordering_pair:
-        "every ORDERING name stands at two places or more, names its partner, or is on both sides at once",
-        "give both sides one name, or write `pairs with other.name` or pairs with ... in `function`";
-    docs::dependency_listed: "every dependency has its line in docs/dependencies.md, and every line its dependency",
-        "add `| name | what for | why this one |`, or remove the line";
-    docs::design_page: "every lock has its page in docs/design, and the index links to every page",
-        "write the page (CONTRIBUTING.md says what belongs there) and link it in docs/design/README.md";
-    docs::page_words:
-        "a design page has at most 900 words, one of results 1600, one of docs/lab 600; a row of docs/lab 40",
-        "an experiment is a row of docs/lab/README.md, figures are in the JSON; link what the source says";
-    docs::book_complete: "docs/SUMMARY.md lists every page below docs", "add the page to its part of docs/SUMMARY.md";
-    docs::readme_figures:
-        "the README's lines on programs and on the reproduction are those of the newest reports in bench/runs",
-        "write them again: `cargo xtask programs --readme`, `cargo xtask results --from FOLDER reproduction`";
-    docs::figures_written: "no measured figure stands in the README or the guide but in what a command wrote",
-        "remove it, link the page of results, or have a command write it between `<!--` marks";
-    docs::link_resolves: "links to local files resolve", "correct the link";
-    promises::promise_proved:
-        "each promise in docs/correctness.md has a proof and a command that reruns it, and both exist",
-        "correct the name, or write the test";
-    sizes::size_budget: "no crate has more lines of Rust outside tests than sizes.toml allows",
-        "remove lines, or raise the number and name in the commit message what went for it";
-    words::retired_words: "comments, pages and identifiers do without the words that were retired",
-        "name the subject, and use the field's word";
-}
+/// The functions of the rules that are not about text.
+const FUNCTIONS: &[(&str, Finds)] = &[
+    ("rust-syntax", rust::rust_syntax),
+    ("function-length", rust::function_length),
+    ("safety-comment", rust::safety_comment),
+    ("atomic-types", rust::atomic_types),
+    ("circles", circles::circles),
+    ("ordering-comment", ordering::ordering_comment),
+    ("ordering-pair", ordering::ordering_pair),
+    ("dependency-listed", docs::dependency_listed),
+    ("design-page", docs::design_page),
+    ("book-complete", docs::book_complete),
+    ("readme-figures", docs::readme_figures),
+    ("link-resolves", docs::link_resolves),
+    ("promise-proved", promises::promise_proved),
+    ("size-budget", sizes::size_budget),
+];
 
 /// Where a rule puts its findings.
 pub(crate) struct Report<'a> {
-    rule: &'a Rule,
+    rule: &'static Rule,
     findings: &'a mut Vec<Finding>,
 }
 
 impl Report<'_> {
     fn add(&mut self, file: &str, line: usize, message: impl Into<String>) {
-        let (rule, remedy) = (self.rule.name(), self.rule.remedy);
+        let (rule, remedy) = (self.rule.name.as_str(), self.rule.remedy.as_str());
         self.findings.push(Finding { rule, file: file.into(), line, message: message.into(), remedy });
     }
 }
@@ -127,7 +79,7 @@ pub(crate) struct Args {
 /// Runs all rules on the working tree, or lists them; `true` if none is broken.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.list {
-        RULES.iter().for_each(|rule| println!("{:18} {}", rule.name(), rule.what));
+        RULES.iter().for_each(|rule| println!("{:18} {}", rule.name, rule.what));
         return Ok(true);
     }
     let tree = Tree::of_workspace()?;
@@ -141,8 +93,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 
 fn find(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in RULES {
-        (rule.check)(tree, &mut Report { rule, findings: &mut findings });
+    for rule in RULES.iter() {
+        let report = &mut Report { rule, findings: &mut findings };
+        rule.check_text(tree, report);
+        FUNCTIONS.iter().filter(|(name, _)| *name == rule.name).for_each(|(_, check)| check(tree, report));
     }
     findings.sort_by(|a, b| (&a.file, a.line, &a.rule).cmp(&(&b.file, b.line, &b.rule)));
     findings
@@ -151,7 +105,7 @@ fn find(tree: &Tree) -> Vec<Finding> {
 /// Returns the findings of one rule in a tree made of these files: for the rules' tests.
 #[cfg(test)]
 pub(crate) fn lines(rule: &str, files: &[(&str, &str)]) -> Vec<usize> {
-    assert!(RULES.iter().any(|r| r.name() == rule), "no rule is called {rule}");
+    assert!(RULES.iter().any(|r| r.name == rule), "no rule is called {rule}");
     find(&Tree::of(files)).into_iter().filter(|f| f.rule == rule).map(|f| f.line).collect()
 }
 
@@ -160,10 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_kebab_case_and_unique() {
-        let mut names: Vec<_> = RULES.iter().map(Rule::name).collect();
+    fn each_rule_finds_by_text_or_by_its_function_and_names_are_unique() {
+        let mut names: Vec<_> = RULES.iter().map(|rule| &rule.name).collect();
         assert!(names.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+        for rule in RULES.iter() {
+            let functions = FUNCTIONS.iter().filter(|(name, _)| *name == rule.name).count();
+            assert_eq!(functions, usize::from(rule.text.is_empty()), "{}", rule.name);
+        }
+        assert!(FUNCTIONS.iter().all(|(name, _)| names.iter().any(|n| n == name)));
     }
 }

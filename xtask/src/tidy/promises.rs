@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::tidy::tree::{File, Tree};
-use clap::CommandFactory;
+use clap::Parser;
 use std::collections::BTreeSet;
 
 const PAGE: &str = "docs/correctness.md";
@@ -96,13 +96,9 @@ fn tests<'a>(file: &'a File, names: &mut BTreeSet<&'a str>) {
 fn fault(tree: &Tree, command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().skip_while(|word| word.contains('=')).collect();
     match words[..] {
-        ["cargo", "xtask", "check", ref steps @ ..] => {
-            let unknown = steps.iter().find(|step| !crate::check::is_step(step))?;
-            Some(format!("no step is called {unknown}"))
-        }
-        ["cargo", "xtask", name, ..] => {
-            let unknown = crate::Cli::command().find_subcommand(name).is_none();
-            unknown.then(|| format!("no chore is called {name}"))
+        ["cargo", "xtask", ref arguments @ ..] => {
+            let parsed = crate::Cli::try_parse_from(["cargo xtask"].iter().chain(arguments));
+            parsed.err().map(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
         }
         ["cargo", "test", ref arguments @ ..] => test_fault(tree, arguments),
         _ => Some("neither `cargo test -p` nor `cargo xtask`".into()),

@@ -18,25 +18,6 @@ pub(super) fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// Comments without information where they stand.
-const POINTERS: &[&str] = &["the same", "as above", "likewise", "another name"];
-
-pub(super) fn comment_says(tree: &Tree, report: &mut Report<'_>) {
-    for file in tree.files.iter().filter(|file| file.is(&["rs"])) {
-        let mut goes_on = false;
-        for (n, line) in file.text.lines().enumerate() {
-            // The last words of a sentence may stand alone in a line.
-            let begins = !std::mem::replace(&mut goes_on, line.trim_start().starts_with("//"));
-            let Some(comment) = line.trim_start().strip_prefix("//").filter(|_| begins) else { continue };
-            let words = comment.trim_start_matches(['/', '!']).trim();
-            let words = words.strip_prefix("SAFETY:").unwrap_or(words).trim().trim_end_matches('.');
-            if POINTERS.contains(&words.to_lowercase().as_str()) {
-                report.add(&file.path, n + 1, words);
-            }
-        }
-    }
-}
-
 pub(super) fn function_length(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         for function in functions(rust) {
@@ -131,21 +112,6 @@ fn is_word(token: &TokenTree, word: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == word)
 }
 
-fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
-}
-
-pub(super) fn ignored_test(tree: &Tree, report: &mut Report<'_>) {
-    for (file, rust) in tree.rust() {
-        rust.each_token(&mut |tokens, index| {
-            // Alone in its brackets, or with a reason.
-            if is_word(&tokens[index], "ignore") && index == 0 && (tokens.len() == 1 || is_mark(tokens.get(1), '=')) {
-                report.add(&file.path, tokens[index].span().start().line, "`#[ignore]`");
-            }
-        });
-    }
-}
-
 pub(super) fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
     // Neither counters nor the graph of lock classes order anything for a lock.
     let beside = ["platform/", "events", "order", "wait/policy"];
@@ -173,12 +139,6 @@ mod tests {
     use crate::tidy::lines;
 
     #[test]
-    fn a_comment_that_only_points_elsewhere_is_found() {
-        let text = "/// The same.\nfn f() {}\n// SAFETY: as above.\nfn g() {} // as above\n/// Is it\n/// the same.\n";
-        assert_eq!(lines("comment-says", &[("a.rs", text)]), [1, 3]);
-    }
-
-    #[test]
     fn rust_syntax() {
         assert_eq!(lines("rust-syntax", &[("a.rs", "fn f( {"), ("b.rs", "fn f() {}\n")]), [1]);
     }
@@ -199,12 +159,6 @@ mod tests {
         assert_eq!(lines("safety-comment", &[("a.rs", far)]), [10]);
         let in_macro = "macro_rules! m {\n    () => {\n        unsafe { g() }\n    };\n}\n";
         assert_eq!(lines("safety-comment", &[("a.rs", in_macro)]), [3]);
-    }
-
-    #[test]
-    fn ignored_test() {
-        let text = "#[test]\n#[ignore = \"slow\"]\nfn t() {}\n#[test]\n#[ignore]\nfn u(ignore: u32) {}\n";
-        assert_eq!(lines("ignored-test", &[("a.rs", text)]), [2, 5]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The third-party code in a program, its licences, and their texts.
 
+use super::graph::packages;
 use crate::command::{Run, cmd, entries};
-use crate::supply::packages;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,7 +17,7 @@ pub(super) fn of(package: &str) -> Result<String> {
         tree.args(["-p", "turnwise-preload", "-p", "turnwise-recorder"]);
     }
     let listed = tree.text()?;
-    let others = packages(None)?.into_iter().filter(|package| package.source.is_some());
+    let others = packages()?.into_iter().filter(|package| package.source.is_some());
     let folders: BTreeMap<_, _> = others.map(|of| ((of.name, of.version), of.manifest_path)).collect();
     let mut text = format!("Software of others in {package}, its licences and their texts.\n");
     text += "The Rust standard library is under MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses).\n";

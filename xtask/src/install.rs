@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// Where the C API lives.
-pub(super) const CRATE: &str = "crates/capi";
+pub(crate) const CRATE: &str = "crates/capi";
 
 /// What programs need with the static library, according to `rustc --print native-static-libs`.
 const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
@@ -21,6 +21,12 @@ pub(crate) struct Install {
     /// Staging directory (DESTDIR), for packagers
     #[arg(long, value_name = "DIR")]
     destdir: Option<PathBuf>,
+    /// Folder of the libraries, below the prefix
+    #[arg(long, value_name = "DIR", default_value = "lib")]
+    libdir: String,
+    /// Folder with the libraries, built before [default: they are built]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["profile", "target_dir"])]
+    built: Option<PathBuf>,
     /// Build profile: `release` or `dev`
     #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
     profile: String,
@@ -32,13 +38,13 @@ pub(crate) struct Install {
 impl Install {
     /// Builds and installs.
     pub(crate) fn run(&self) -> Result<bool> {
-        let built = self.build()?;
+        let built = self.built.clone().map_or_else(|| self.build(), Ok)?;
         let prefix = std::path::absolute(&self.prefix).context("the prefix is not a valid path")?;
         let root = match &self.destdir {
             Some(destdir) => destdir.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
             None => prefix.clone(),
         };
-        lay(&built, &root, &prefix, "lib")?;
+        lay(&built, &root, &prefix, &self.libdir)?;
         println!("installed below {}", root.display());
         Ok(true)
     }
@@ -54,7 +60,7 @@ impl Install {
 }
 
 /// Puts below `root` what is later found below `prefix`; the libraries in its folder `lib`.
-pub(crate) fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
+fn lay(built: &Path, root: &Path, prefix: &Path, lib: &str) -> Result<()> {
     libraries(built, &root.join(lib))?;
     for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
         copy(Path::new(CRATE).join("include").join(header), root.join("include").join(header))?;

@@ -1,6 +1,6 @@
 //! `cargo xtask header`: `turnwise.h`, generated from the functions' Rust source and comments.
 
-use super::install::CRATE;
+use crate::install::CRATE;
 use crate::root::{read, write};
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config};

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Unpacks Debian's packages next to the system, and uses what is in them: look.sh FOLDER [COMPILER WORDS…], where the
+# words run programs of another processor.
+set -eu
+packages=$1 cc=${2:-cc}
+shift "$(($# < 2 ? 1 : 2))"
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+for package in "$packages"/*.deb; do dpkg-deb --extract "$package" "$root"; done
+if [ $# != 0 ]; then # there is no `cat` of that processor
+    CAT=$root/cat
+    export CAT
+    echo '#include <stdio.h>
+int main(int n, char **name) { FILE *f = fopen(name[n - 1], "r"); for (int c; (c = getc(f)) != EOF;) putchar(c); }' |
+        "$cc" -x c -o "$CAT" -
+fi
+sh packaging/use.sh "$@" "$root/usr/bin/turnwise"
+libraries=$root/usr/lib/$("$cc" -print-multiarch)
+flags=$(PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+    PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs turnwise)
+"$cc" -std=c11 -pthread crates/capi/examples/queue.c $flags -o "$root/program"
+LD_LIBRARY_PATH=$libraries "$@" "$root/program"

@@ -1,0 +1,39 @@
+#!/bin/sh
+# Makes Debian's packages by debhelper: make.sh BUILT TO [ARCHITECTURE WORDS…]. BUILT has the tool and the C library;
+# the words run the tool of another architecture.
+set -eu
+built=$(realpath "$1") to=$2 architecture=${3:-$(dpkg --print-architecture)}
+shift "$(($# < 3 ? 2 : 3))"
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+multiarch=$(dpkg-architecture -a"$architecture" -qDEB_HOST_MULTIARCH 2>/dev/null)
+rm -rf "$to"
+mkdir -p "$to/source"
+to=$(realpath "$to") usr=$(realpath "$to")/laid/usr
+
+cargo xtask install-c --prefix /usr --destdir "$to/laid" --libdir "lib/$multiarch" --built "$built"
+install -D "$built/turnwise" "$usr/bin/turnwise"
+mkdir -p "$usr/share/man/man1"
+"$@" "$usr/bin/turnwise" man "$usr/share/man/man1" >/dev/null
+for completions in bash:bash-completion/completions/turnwise zsh:zsh/vendor-completions/_turnwise \
+    fish:fish/vendor_completions.d/turnwise.fish; do
+    mkdir -p "$(dirname "$usr/share/${completions#*:}")"
+    "$@" "$usr/bin/turnwise" completions "${completions%%:*}" >"$usr/share/${completions#*:}"
+done
+for part in turnwise:cli libturnwise0:capi libturnwise-dev:capi; do
+    mkdir -p "$usr/share/doc/${part%:*}"
+    cargo xtask notices "turnwise-${part#*:}" >"$usr/share/doc/${part%:*}/third-party"
+done
+
+cp -r packaging/debian CHANGELOG.md "$to/source"
+sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$to/source/debian/copyright"
+cat >"$to/source/debian/changelog" <<END
+turnwise ($version-1) unstable; urgency=medium
+
+  * changelog.gz has the changes.
+
+ -- The Turnwise authors <maintainers@turnwise.invalid>  $(git log -1 --format=%cD)
+END
+cd "$to/source"
+chmod +x debian/rules
+dpkg-architecture -a"$architecture" -c debian/rules binary
+rm -rf "$to/source" "$to/laid"

@@ -1,0 +1,55 @@
+//! The published packages, packed. Nothing is uploaded.
+
+use super::graph::{Package, published};
+use crate::command::{Run, cmd};
+use anyhow::{Result, ensure};
+
+const FOLDER: &str = "target/supply/package";
+/// What each package must have in addition to its code.
+const NEEDED: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Packs all; if `verify` says so, cargo also compiles each, with the packages in place of this workspace.
+pub(super) fn run(verify: bool) -> Result<String> {
+    let packages = published()?;
+    let mut pack = cmd("cargo package --quiet --allow-dirty --target-dir");
+    pack.arg(FOLDER).args((!verify).then_some("--no-verify"));
+    pack.args(packages.iter().flat_map(|package| ["-p", &package.name])).must()?;
+    for package in &packages {
+        let archive = format!("{FOLDER}/package/{}-{}.crate", package.name, package.version);
+        complete(package, &cmd("tar -tzf").arg(archive).text()?)?;
+    }
+    Ok(format!("{} crates packed{}", packages.len(), if verify { ", and compiled from the packages" } else { "" }))
+}
+
+/// # Errors
+/// The package lacks metadata or a file.
+fn complete(package: &Package, listed: &str) -> Result<()> {
+    let Package { name, version, .. } = package;
+    ensure!(package.description.is_some(), "{name} has no description");
+    ensure!(package.license.is_some(), "{name} names no licence");
+    for needed in NEEDED {
+        let path = format!("{name}-{version}/{needed}");
+        ensure!(listed.lines().any(|line| line == path), "the package {name} has no {needed}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_without_a_licence_or_a_readme_is_found() {
+        let text = serde_json::json!({
+            "name": "p", "version": "1.0.0", "license": "MIT", "description": "d", "manifest_path": ""
+        });
+        let package: Package = serde_json::from_value(text).unwrap();
+        let files = NEEDED.map(|file| format!("p-1.0.0/{file}"));
+        complete(&package, &files.join("\n")).unwrap();
+        for missing in 0..NEEDED.len() {
+            let others: Vec<&str> = files.iter().filter(|file| **file != files[missing]).map(String::as_str).collect();
+            let error = complete(&package, &others.join("\n")).unwrap_err().to_string();
+            assert!(error.ends_with(NEEDED[missing]), "{error}");
+        }
+    }
+}
