@@ -71,7 +71,6 @@ pub(crate) use cpu::{Posted, copy};
 pub(crate) use fibers::suspend;
 pub(crate) use lines::Op;
 pub(crate) use objects::{allocate, free, live, retire};
-pub(crate) use switch::there_and_back;
 pub(crate) use thread::{SpinEnded, Watch};
 
 use crate::platform::{Sim, SimWord};

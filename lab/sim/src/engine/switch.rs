@@ -189,43 +189,9 @@ pub(super) unsafe fn prepare(top: usize, entry: Entry, argument: usize) -> Suspe
     at
 }
 
-/// Switches to another stack, which only counts that, and back, this many times: the cost of switches alone, which
-/// `turnwise-lab sim --self-bench` measures. Returns the count.
-pub(crate) fn there_and_back(times: u32) -> u32 {
-    /// The caller's stack and the other one.
-    struct Stacks {
-        here: Suspended,
-        there: Suspended,
-        count: u32,
-    }
-    extern "C" fn come_back(stacks: usize) -> ! {
-        let stacks: *mut Stacks = std::ptr::with_exposed_provenance_mut(stacks);
-        loop {
-            // SAFETY: the caller waits in `switch`, where it wrote `here`; it accesses `stacks` only between switches.
-            unsafe {
-                (*stacks).count += 1;
-                switch(&raw mut (*stacks).there, (*stacks).here);
-            }
-        }
-    }
-    let mut memory = vec![0_u128; 1024];
-    let top = memory.as_mut_ptr_range().end.expose_provenance();
-    let mut stacks = Stacks { here: 0, there: 0, count: 0 };
-    let stacks = &raw mut stacks;
-    // SAFETY: all of the memory is below its end, which has the alignment of its type, and is not in use otherwise.
-    unsafe { (*stacks).there = prepare(top, come_back, stacks.expose_provenance()) };
-    for _ in 0..times {
-        // SAFETY: the other stack was prepared above, or left by its own `switch`, which wrote `there`. It is left for
-        // good after the last time: it owns nothing.
-        unsafe { switch(&raw mut (*stacks).here, (*stacks).there) };
-    }
-    // SAFETY: no other stack runs.
-    unsafe { (*stacks).count }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Suspended, prepare, switch, there_and_back};
+    use super::{Suspended, prepare, switch};
     use std::cell::Cell;
 
     thread_local! {
@@ -269,10 +235,5 @@ mod tests {
         go(0, 1);
         assert_eq!(SEEN.get(), ((2 + 2) * 10 + 3 + 3) * 100 + (3 + 3) * 10 + 4 + 4);
         assert_eq!(kept, [1.5, 2.5, 3.5]);
-    }
-
-    #[test]
-    fn the_self_benchmark_goes_to_the_other_stack_each_time() {
-        assert_eq!([0, 1, 100_000].map(there_and_back), [0, 1, 100_000]);
     }
 }
