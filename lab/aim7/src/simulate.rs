@@ -6,7 +6,7 @@
 
 use super::child::{Child, Site};
 use super::meter::Meters;
-use super::outcome::{Outcome, ScopeRow, jti};
+use super::outcome::{Outcome, ScopeRow};
 use super::sets::Set;
 use super::setup::Setup;
 use anyhow::{Context, Result, ensure};
@@ -127,7 +127,6 @@ pub fn simulate(plan: &Plan) -> Result<Outcome> {
 struct Tally {
     jobs: u64,
     meters: Meters,
-    ended_ns: Option<u64>,
 }
 
 /// What users and the readers of their counts share.
@@ -135,6 +134,8 @@ struct UserStates {
     tallies: Vec<Cell<Tally>>,
     commits: Cell<u64>,
     users_left: Cell<u32>,
+    /// When the last user ended so far.
+    ended_ns: Cell<u64>,
     failure: RefCell<Option<anyhow::Error>>,
     begin: OnceCell<Reading>,
     end: OnceCell<Reading>,
@@ -152,6 +153,7 @@ impl UserStates {
             tallies: (0..users).map(|_| Cell::default()).collect(),
             commits: Cell::new(0),
             users_left: Cell::new(users),
+            ended_ns: Cell::new(0),
             failure: RefCell::new(None),
             begin: OnceCell::new(),
             end: OnceCell::new(),
@@ -159,15 +161,14 @@ impl UserStates {
     }
 
     fn reading(&self, machine: &Snapshot) -> Reading {
-        let mut meters = Meters::default();
-        self.tallies.iter().for_each(|tally| meters += tally.get().meters);
+        let add = |all: Meters, tally: &Cell<Tally>| all.with(tally.get().meters, |a, b| a + b);
+        let meters = self.tallies.iter().fold(Meters::default(), add);
         let jobs = self.tallies.iter().map(|tally| tally.get().jobs).sum();
         Reading { machine: machine.clone(), jobs, meters }
     }
 
     fn note(&self, user: usize, jobs: u64, meters: Meters) {
-        let tally = Tally { jobs: self.tallies[user].get().jobs + jobs, meters, ended_ns: None };
-        self.tallies[user].set(tally);
+        self.tallies[user].set(Tally { jobs: self.tallies[user].get().jobs + jobs, meters });
     }
 
     fn fail(&self, error: anyhow::Error) {
@@ -242,8 +243,7 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: 
     }
     Sim::in_kernel(|| child.exit())?;
     // The driver's clock runs until it has waited for the last user: exits are part of a run.
-    let tally = Tally { ended_ns: Some(Sim::time_ns()), ..users.tallies[user].get() };
-    users.tallies[user].set(tally);
+    users.ended_ns.set(Sim::time_ns());
     Ok(())
 }
 
@@ -253,35 +253,27 @@ fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
         meters: Meters::default(),
         machine: Snapshot { counters: Default::default(), profile: Vec::new() },
     };
-    let (begin, end, ended) = match plan.length {
-        Length::Whole => (&start, &users.reading(&last), ended(users)?),
-        Length::Window { .. } => {
+    let (begin, end, ns) = match plan.length {
+        Length::Whole => (&start, &users.reading(&last), users.ended_ns.get()),
+        Length::Window { measured_ns, .. } => {
             let both = users.begin.get().zip(users.end.get());
             let (begin, end) = both.context("the users ended before the window did")?;
-            (begin, end, Vec::new())
+            (begin, end, measured_ns)
         }
     };
     let (before, after) = (begin.machine.counters, end.machine.counters);
-    let seconds = match plan.length {
-        Length::Whole => ended.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
-        Length::Window { measured_ns, .. } => measured_ns as f64 / 1e9,
-    };
+    let seconds = ns as f64 / 1e9;
     let jobs = end.jobs - begin.jobs;
     let of_aim7 = jobs as f64 / f64::from(plan.setup.scale);
     let cpu_s = (after.cpu_ps - before.cpu_ps) as f64 / NS as f64 / 1e9;
     Ok(Outcome {
-        users: plan.users,
-        cpus: plan.cpus.len() as u32,
         jobs,
         seconds,
         jpm: 60.0 * of_aim7 / seconds,
-        jti: (plan.length == Length::Whole).then(|| jti(&ended)),
-        voluntary: after.voluntary - before.voluntary,
-        involuntary: after.involuntary - before.involuntary,
         cpu_ms_per_job: cpu_s * 1e3 / of_aim7,
         busy: cpu_s / (seconds * plan.cpus.len() as f64),
         commits: users.commits.get(),
-        meters: end.meters - begin.meters,
+        meters: end.meters.with(begin.meters, |end, begin| end - begin),
         profile: profile::rows(&begin.machine.profile, &end.machine.profile),
         scopes: scopes(&begin.machine.profile, &end.machine.profile),
     })
@@ -305,10 +297,4 @@ fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
         share: ps as f64 / all.max(1) as f64,
     };
     sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
-}
-
-/// Returns when each user ended, in seconds.
-fn ended(users: &UserStates) -> Result<Vec<f64>> {
-    let time = |tally: &Cell<Tally>| Some(tally.get().ended_ns? as f64 / 1e9);
-    users.tallies.iter().map(|tally| time(tally).context("a user did not end")).collect()
 }

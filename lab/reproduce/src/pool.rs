@@ -46,7 +46,7 @@ impl Turns {
     }
 
     /// Waits for a turn, before all waiters with a higher rank.
-    fn take(&self, rank: usize) -> Taken<'_> {
+    fn take(&self, rank: usize) -> Turn<'_> {
         let mut state = self.state();
         state.waiting.push(rank);
         while state.free == 0 || state.waiting.iter().any(|&other| other < rank) {
@@ -57,30 +57,17 @@ impl Turns {
         state.free -= 1;
         // Another turn may be free for waiters behind this one.
         self.changed.notify_all();
-        Taken { turns: self, count: 1 }
-    }
-
-    /// Waits until no turn is taken, and takes them all.
-    fn take_all(&self) -> Taken<'_> {
-        let mut state = self.state();
-        while state.free < self.all {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.free = 0;
-        Taken { turns: self, count: self.all }
+        Turn(self)
     }
 }
 
-/// Turns, until it is dropped.
-struct Taken<'a> {
-    turns: &'a Turns,
-    count: usize,
-}
+/// A turn, until it is dropped.
+struct Turn<'a>(&'a Turns);
 
-impl Drop for Taken<'_> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.state().free += self.count;
-        self.turns.changed.notify_all();
+        self.0.state().free += 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -96,12 +83,6 @@ impl<'a> Pool<'a> {
     #[must_use]
     pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
         Pool { turns, rank, progress }
-    }
-
-    /// Runs `f` while no simulation runs in this pool or another: for measurements of this machine.
-    pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _all = self.turns.take_all();
-        f()
     }
 
     /// Returns the observer that is kept up to date.
@@ -199,8 +180,9 @@ mod tests {
             "not 2"
         );
     }
+
     #[test]
-    fn pools_share_turns_and_nothing_runs_beside_what_must_be_alone() {
+    fn pools_share_turns() {
         let (turns, running) = (Turns::new(2), AtomicUsize::new(0));
         let most = AtomicUsize::new(0);
         let one = |_: &u8| {
@@ -211,11 +193,9 @@ mod tests {
         };
         std::thread::scope(|scope| {
             for rank in 0..4 {
-                let (turns, running, one) = (&turns, &running, &one);
+                let (turns, one) = (&turns, &one);
                 scope.spawn(move || {
                     let pool = Pool::new(turns, rank, &Silent);
-                    pool.map("", &[0_u8; 8], one).expect("none fails");
-                    pool.alone(|| assert_eq!(running.load(Relaxed), 0));
                     pool.map("", &[0_u8; 8], one).expect("none fails");
                 });
             }

@@ -12,7 +12,9 @@ use turnwise_present::machine::Machine;
 use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or is removed.
-pub const FORMAT: &str = "turnwise-reproduction/1";
+pub const FORMAT: &str = "turnwise-reproduction/2";
+/// The format before, which has the same fields and more.
+pub const FORMER_FORMAT: &str = "turnwise-reproduction/1";
 
 /// All papers of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +31,7 @@ pub struct Reproduction {
     pub quick: bool,
     /// This machine.
     pub host: Machine,
-    /// How many rows, bars and claims came out.
+    /// How many rows and claims came out.
     #[serde(default)]
     pub score: Score,
     /// The papers.
@@ -61,20 +63,14 @@ pub struct PaperReport {
     pub chosen: Vec<String>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
-    /// The requirements on the whole paper.
-    pub bars: Vec<Bar>,
-    /// Other runs: of other machines, other constants, and on metal.
+    /// Other runs: of other machines, and with other constants.
     pub listings: Vec<Listing>,
     /// Curves.
     pub plots: Vec<Plot>,
-    /// The same workload on a modern machine of 1 to 1024 CPUs, with today's locks and the paper's; the first is the
-    /// main one.
-    #[serde(default)]
-    pub beyond: Vec<Plot>,
     /// What may explain the misses.
     #[serde(default)]
     pub whys: Vec<Explanation>,
-    /// Why bars were missed, and notes on the figures.
+    /// Notes on the figures.
     pub notes: Vec<String>,
     /// What a short version left out.
     pub left_out: Vec<String>,
@@ -122,8 +118,6 @@ pub enum Bound {
     Factor(f64),
     /// The side of zero on which it lies; a value nearer to zero than this has no sign.
     Sign(f64),
-    /// Below this.
-    Below(f64),
 }
 
 impl Bound {
@@ -136,7 +130,6 @@ impl Bound {
             Bound::ShareOrPoints(share, points) => (ours - published).abs() <= points.max(share * published.abs()),
             Bound::Factor(factor) => (1.0 / factor..=factor).contains(&(ours / published)),
             Bound::Sign(nothing) => sign(ours, nothing) == sign(published, nothing),
-            Bound::Below(most) => ours.abs() < most,
         }
     }
 
@@ -157,7 +150,6 @@ impl Bound {
             }
             Bound::Factor(factor) => format!("a factor {factor}"),
             Bound::Sign(nothing) => format!("the sign (below {nothing}: none)"),
-            Bound::Below(most) => format!("below {most}"),
         }
     }
 }
@@ -262,10 +254,7 @@ impl Row {
     #[must_use]
     pub fn error_text(&self) -> String {
         match (self.published.zip(self.ours), self.bound) {
-            (
-                Some((published, ours)),
-                Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_) | Bound::Below(_)),
-            ) => {
+            (Some((published, ours)), Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_))) => {
                 format!("{:+.1} points", ours - published)
             }
             (Some(_), _) => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
@@ -338,19 +327,6 @@ impl Claim {
     pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
         Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
     }
-}
-
-/// A requirement on a paper as a whole.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Bar {
-    /// The requirement.
-    pub asked: String,
-    /// What was found.
-    pub found: String,
-    /// Whether that is enough.
-    pub met: bool,
-    /// Why it was missed.
-    pub why: Option<String>,
 }
 
 /// A table of ours.

@@ -32,10 +32,9 @@ pub(super) fn line(score: &Value) -> Option<String> {
     let count = |name: &str| score[name].as_u64();
     let (held, near, claims) = (count("claims_held")?, count("claims_in_direction")?, count("claims")?);
     let (rows, judged) = (count("rows_met")?, count("rows_judged")?);
-    let (bars, all) = (count("bars_met")?, count("bars")?);
     Some(format!(
         "**{held} of {claims} claims hold, {near} more in direction; {rows} of {judged} judged rows lie within their\n\
-         bounds; {bars} of {all} bars are met.**\n"
+         bounds.**\n"
     ))
 }
 
@@ -58,7 +57,7 @@ mod tests {
     #[test]
     fn the_readme_tells_the_score_of_the_report() {
         let counts = json!({"claims_held": 10, "claims_in_direction": 3, "claims": 16, "rows_met": 95,
-            "rows_judged": 125, "bars_met": 11, "bars": 15});
+            "rows_judged": 125});
         let line = line(&counts).expect("a score");
         assert!(line.starts_with("**10 of 16 claims hold, 3 more in direction; 95 of 125 judged rows"), "{line}");
         assert!(line.lines().all(|line| line.chars().count() <= 100), "{line}");

@@ -116,7 +116,7 @@ fn published(report: &Value) -> Result<String> {
     Ok(page)
 }
 
-/// Renders what the papers claim, and what is asked of the model.
+/// Renders what the papers claim, and what of it holds.
 pub(super) fn reproduction(report: &Value) -> Result<String> {
     let score = super::score::line(&report["score"]).unwrap_or_default();
     let mut page = format!(
@@ -130,13 +130,6 @@ pub(super) fn reproduction(report: &Value) -> Result<String> {
         for row in each(&study["claims"]) {
             let [what, there, ours, verdict] = ["what", "published", "ours", "verdict"].map(|field| text(&row[field]));
             writeln!(page, "| {} | {what} | {there} | {ours} | {verdict} |", text(&study["name"]))?;
-        }
-    }
-    page += "\n| paper | bar | found | met |\n|---|---|---|---|\n";
-    for study in each(&report["documents"]) {
-        for bar in each(&study["bars"]) {
-            let met = if bar["met"] == true { "yes" } else { "no" };
-            writeln!(page, "| {} | {} | {} | {met} |", text(&study["name"]), text(&bar["asked"]), text(&bar["found"]))?;
         }
     }
     Ok(page)

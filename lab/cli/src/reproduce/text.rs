@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::outline::{self, Block};
-use super::{dumbbell, letters, view};
+use super::{dumbbell, view};
 use std::fmt::Write;
 use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_reproduce::report::{Listing, Reproduction};
@@ -30,7 +30,6 @@ fn shown(block: &Block<'_>) -> String {
         Block::Table(listing) | Block::Folded(listing) => format!("\n{}", drawn(listing)),
         Block::Dots(panels) => dumbbell::lines(panels).iter().map(|line| format!("{}\n", line.trim_end())).collect(),
         Block::Curves(_) => String::new(),
-        Block::Picture(plot) => format!("\n{}\n{}\n", plot.title, letters::lines(plot).join("\n")),
     }
 }
 
@@ -91,10 +90,8 @@ mod tests {
             fitted: Vec::new(),
             chosen: Vec::new(),
             tables: (0..tables).map(table).collect(),
-            bars: Vec::new(),
             listings: Vec::new(),
             plots: Vec::new(),
-            beyond: Vec::new(),
             whys,
             notes: Vec::new(),
             left_out: Vec::new(),

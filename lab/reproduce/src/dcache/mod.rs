@@ -1,7 +1,6 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
 mod fitting;
-mod today;
 
 use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
@@ -22,8 +21,6 @@ use turnwise_sim::spec::Machine;
 const NAME: &str = "dcache";
 /// The paper's two kernels, the merged form of the patches, and today's locks.
 const LOCKS: [&str; 4] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today"];
-/// Where in [`LOCKS`] they are.
-const TODAY: usize = 3;
 const USERS: u32 = 1000;
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;
@@ -174,7 +171,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let mut profiled = vec![kernel];
     profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
     let plain = Sample::run_all(context, "dcache: without a profiler", &plans(false, 1))?;
-    let beyond = context.in_full(|| today::to_1024(context, compute_ns))?;
     let split = published.baseline_split_of_reaim.keys().map(|name| (name.clone(), profiled[0].split(name)));
     let split: BTreeMap<String, f64> = split.collect();
     let of_all = split.values().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -187,7 +183,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         plain: kernels(&plain),
         split: split.into_iter().map(|(name, part)| (name, part / of_all)).collect(),
     };
-    begun.state(ours, beyond.into_iter().flatten())
+    begun.state(ours)
 }
 
 /// Returns the report without its figures. Two notes say whose waiting it is, here and there, and whether the fit is.
@@ -213,11 +209,10 @@ fn begin(
         ("ls_for_reaim_there", &digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE))),
         ("d_path", &digits(d_path)),
     ];
-    let mut report = PaperReport::begin(context, NAME, machine, &[&numbers[..], &today::NUMBERS].concat())?;
+    let mut report = PaperReport::begin(context, NAME, machine, &numbers)?;
     let (wanted, ours) = (published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]), here("total"));
     if (ours / wanted - 1.0).abs() > 0.1 {
-        let place = report.notes.len() - usize::from(!context.quick);
-        report.notes.insert(place, format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
+        report.notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
     }
     Ok(report)
 }

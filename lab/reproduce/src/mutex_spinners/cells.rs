@@ -1,13 +1,12 @@
-//! Runs of every published cell, of other places of the files, and of the same workload here.
+//! Runs of every published cell, and of other places of the files.
 
-use super::markov::chain;
 use super::model::{DIRECTORIES, LATER, Model, TODAY, VARIANTS, busy, seeds, share, users};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use turnwise_aim7::{self, Outcome, Set, Setup, Workfile};
+use turnwise_aim7::Outcome;
 use turnwise_bench::published::WorkloadRow;
 
 /// A change below this is none, per cent.
@@ -26,10 +25,6 @@ pub(super) struct Cells {
     /// Jobs a minute of each row with the three kernels and today's locks, and their means.
     jpm: Vec<Vec<Seeds>>,
     jobs: Vec<Vec<f64>>,
-    /// Of the three kernels, the number of nodes with the most jobs, 1100-2000 users.
-    peaks: Vec<u32>,
-    /// The Markov chain of each column.
-    chains: Vec<[f64; 4]>,
     /// The share of busy time of each kernel's functions, 1500 users on 8 nodes.
     profile: BTreeMap<&'static str, Vec<Seeds>>,
 }
@@ -49,8 +44,6 @@ impl Cells {
         let samples: Vec<&[Sample]> = samples.chunks(locks.len()).collect();
         let jobs: Vec<Vec<f64>> =
             samples.iter().map(|row| row.iter().map(|sample| sample.mean(|outcome| outcome.jpm)).collect()).collect();
-        let most = |column: usize| (0..4).max_by(|&a: &usize, &b| jobs[a][column].total_cmp(&jobs[b][column]));
-        let chain = |column: usize| chain([3, 2, 1, 0].map(|row: usize| rows[row].jpm[column]));
         let shares = |names: &[&str]| -> Vec<Seeds> {
             samples[0][..3].iter().map(|sample| sample.each(|outcome| busy(outcome, names))).collect()
         };
@@ -58,13 +51,7 @@ impl Cells {
             FUNCTIONS.iter().map(|(function, names)| (*function, shares(names))).collect();
         let of_a_mutex = |outcome: &Outcome| busy(outcome, FUNCTIONS[2].1) + busy(outcome, FUNCTIONS[3].1);
         profile.insert("both of a mutex's", samples[0][..3].iter().map(|sample| sample.each(of_a_mutex)).collect());
-        Ok(Cells {
-            jpm: samples.iter().map(|row| row.iter().map(jpm).collect()).collect(),
-            peaks: (0..3).map(|column| rows[most(column).unwrap_or(0)].nodes).collect(),
-            chains: (0..3).map(chain).collect::<Result<_>>()?,
-            profile,
-            jobs,
-        })
+        Ok(Cells { jpm: samples.iter().map(|row| row.iter().map(jpm).collect()).collect(), profile, jobs })
     }
 }
 
@@ -186,28 +173,4 @@ pub(super) fn places(context: &Context<'_>, model: &Model) -> Result<Vec<Place>>
         mutex: share(sample, &["LinuxMutex", "SpinnerQueue"]),
     };
     Ok(runs.iter().zip(&samples).map(place).collect())
-}
-
-/// The same workload on this machine's CPUs.
-#[derive(Serialize)]
-pub(super) struct Metal {
-    users: u32,
-    /// Each set of locks with jobs a minute and milliseconds of CPU for a job.
-    locks: Vec<(&'static str, f64, f64)>,
-}
-
-impl Metal {
-    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Metal> {
-        let users = context.choose(4, 16);
-        let run = |locks: &&str| {
-            let workfile = Workfile::load("fserver").map_err(|fault| anyhow!("{fault:?}"))?;
-            let mut setup = Setup { scale: 50, sleeps: false, ..Setup::new(workfile) };
-            setup.compute_ns = model.constants.compute_ns as u32;
-            let locks = Set::find(locks).with_context(|| format!("no set of locks '{locks}'"))?;
-            let outcome = turnwise_aim7::run(&setup, locks, users)?;
-            Ok((locks.name, outcome.jpm, outcome.cpu_ms_per_job))
-        };
-        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY].iter().map(run).collect::<Result<_>>()?;
-        Ok(Metal { users, locks })
-    }
 }
