@@ -6,7 +6,7 @@
 //! | `jobs.rs`, `perform.rs` | every job, and its requests to the kernel; how they are made |
 //! | `child.rs`, `home.rs`, `files.rs` | a user; what it does with files; the file systems |
 //! | `kernel/` | what processes contend on, the file system apart |
-//! | `setup.rs`, `sets.rs` | the parameters of a run; its locks |
+//! | `setup.rs` | the parameters of a run |
 //! | `simulate.rs` | a run on the simulated machine |
 //! | `outcome.rs`, `meter.rs` | its result; programs and paths, by what the process ran |
 
@@ -19,7 +19,6 @@ pub mod meter;
 mod outcome;
 mod perform;
 mod programs;
-mod sets;
 mod setup;
 mod simulate;
 pub mod workfile;
@@ -29,7 +28,6 @@ pub use files::Files;
 pub use jobs::{JOBS, Job};
 pub use meter::{Comm, Meter, Meters};
 pub use outcome::{Outcome, ScopeRow};
-pub use sets::{SETS, Set};
 pub use setup::Setup;
-pub use simulate::{Length, Plan, Stuck, simulate};
+pub use simulate::{Length, Plan, simulate};
 pub use workfile::Workfile;

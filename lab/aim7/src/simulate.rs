@@ -7,12 +7,10 @@
 use super::child::{Child, Site};
 use super::meter::Meters;
 use super::outcome::{Outcome, ScopeRow};
-use super::sets::Set;
 use super::setup::Setup;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_sim::spec::{Machine, NS};
@@ -20,14 +18,15 @@ use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapsh
 use turnwise_simbench::host::Simulated;
 use turnwise_simbench::{functions, profile};
 use turnwise_vfs::LockSet;
+use turnwise_vfs::locks::{WithSet, with_set};
 
 /// A run of AIM7 on the simulated machine.
 #[derive(Clone)]
 pub struct Plan {
     /// The mix of jobs, the file systems, what a job computes.
     pub setup: Setup,
-    /// The locks of that kernel.
-    pub locks: &'static Set,
+    /// The locks of that kernel: a name of [`turnwise_vfs::locks::SETS`].
+    pub locks: &'static str,
     /// The machine.
     pub machine: Arc<Machine>,
     /// CPUs that the users have.
@@ -54,22 +53,10 @@ pub enum Length {
     },
 }
 
-/// Simulated users made no progress: which waits for what.
-#[derive(Debug)]
-pub struct Stuck(pub String);
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the simulated run got stuck: {}", self.0)
-    }
-}
-
-impl std::error::Error for Stuck {}
-
 impl Plan {
     /// Plans this many users on all CPUs of a machine: 40 ms measured after 20 ms, with jobs that do a 50th of AIM7's.
     #[must_use]
-    pub fn new(workfile: super::Workfile, locks: &'static Set, machine: Arc<Machine>, users: u32) -> Plan {
+    pub fn new(workfile: super::Workfile, locks: &'static str, machine: Arc<Machine>, users: u32) -> Plan {
         let cpus = (0..machine.topology.cpus()).collect();
         let setup = Setup { scale: 50, ..Setup::new(workfile) };
         let length = Length::Window { warm_up_ns: 20_000_000, measured_ns: 40_000_000 };
@@ -115,11 +102,20 @@ const STACK_BYTES: usize = 128 << 10;
 /// Runs AIM7 on the simulated machine: one seed is one outcome.
 ///
 /// # Errors
-/// The plan makes no sense, the file system refuses something, or the users got stuck ([`Stuck`]).
+/// The plan makes no sense, the file system refuses something, or the users got stuck.
 pub fn simulate(plan: &Plan) -> Result<Outcome> {
     plan.check()?;
-    (plan.locks.simulate)(plan)
-        .with_context(|| format!("{} users on {} CPUs with the locks {}", plan.users, plan.cpus.len(), plan.locks.name))
+    let Plan { users, cpus, locks, .. } = plan;
+    let outcome = with_set::<Sim, _>(locks, plan).with_context(|| format!("no set of locks {locks}"))?;
+    outcome.with_context(|| format!("{users} users on {} CPUs with the locks {locks}", cpus.len()))
+}
+
+impl WithSet<Sim> for &Plan {
+    type Out = Result<Outcome>;
+
+    fn with<L: LockSet<Sim>>(self) -> Result<Outcome> {
+        run::<L>(self)
+    }
 }
 
 /// What users have done so far.
@@ -177,7 +173,7 @@ impl UserStates {
 }
 
 /// Runs the plan with one set of locks.
-pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
+fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
     let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
     let site = simulation.build(|| Site::<Simulated, L>::new(&plan.setup, plan.users));
@@ -211,7 +207,7 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     if let Some(failure) = users.failure.borrow_mut().take() {
         return Err(failure);
     }
-    let outcome = outcome.map_err(|stuck| Stuck(stuck.to_string()))?;
+    let outcome = outcome.map_err(|stuck| anyhow!("the simulated run got stuck: {stuck}"))?;
     let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
     finish(plan, &users, last)
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 use turnwise_aim7::meter::COMMS;
-use turnwise_aim7::{Comm, Length, Outcome, Plan, SETS, Set, Setup, Workfile, simulate};
+use turnwise_aim7::{Comm, Length, Outcome, Plan, Setup, Workfile, simulate};
 use turnwise_sim::spec;
 use turnwise_vfs::journal;
+use turnwise_vfs::locks::SETS;
 
-fn plan(workfile: &str, locks: &str, machine: &str, users: u32) -> Plan {
+fn plan(workfile: &str, locks: &'static str, machine: &str, users: u32) -> Plan {
     let machine = Arc::new(spec::load(machine).expect("it is built in"));
     let workfile = Workfile::load(workfile).expect("it is built in");
-    Plan::new(workfile, Set::find(locks).expect("it is one"), machine, users)
+    Plan::new(workfile, locks, machine, users)
 }
 
 fn run(plan: &Plan) -> Outcome {
@@ -21,7 +22,7 @@ fn json(outcome: &Outcome) -> String {
 }
 
 /// Returns a short window of few users, so that a debug build has it at once.
-fn small(workfile: &str, locks: &str) -> Plan {
+fn small(workfile: &str, locks: &'static str) -> Plan {
     let plan = plan(workfile, locks, "desktop-4", 10);
     let setup = Setup { compute_ns: 200_000, ..plan.setup };
     Plan { setup, length: Length::Window { warm_up_ns: 500_000, measured_ns: 2_000_000 }, ..plan }
@@ -29,14 +30,14 @@ fn small(workfile: &str, locks: &str) -> Plan {
 
 #[test]
 fn every_mix_runs_on_every_set_of_locks_and_one_seed_is_one_run() {
-    for set in SETS {
-        let plan = small("alltests", set.name);
+    for &(name, _) in SETS {
+        let plan = small("alltests", name);
         let outcome = run(&plan);
-        assert!(outcome.jobs > 50, "{}: {outcome:?}", set.name);
-        assert!(outcome.busy > 0.2 && outcome.busy <= 1.0, "{}: {}", set.name, outcome.busy);
-        assert_eq!(json(&outcome), json(&run(&plan)), "{}: one seed, two runs", set.name);
+        assert!(outcome.jobs > 50, "{}: {outcome:?}", name);
+        assert!(outcome.busy > 0.2 && outcome.busy <= 1.0, "{}: {}", name, outcome.busy);
+        assert_eq!(json(&outcome), json(&run(&plan)), "{}: one seed, two runs", name);
         let other = Plan { setup: Setup { seed: 2, ..plan.setup }, ..plan };
-        assert_ne!(json(&outcome), json(&run(&other)), "{}: two seeds, one run", set.name);
+        assert_ne!(json(&outcome), json(&run(&other)), "{}: two seeds, one run", name);
     }
 }
 
@@ -60,7 +61,7 @@ fn shares_of_the_profile_add_up() {
 
 #[test]
 fn a_profiler_asks_for_paths_and_its_time_is_distinguished() {
-    let paths = |locks: &str, profiler: bool| {
+    let paths = |locks, profiler: bool| {
         let workfile = "10 exec_test\n10 shell_rtns_1\n10 misc_rtns_1\n10 fork_test";
         let workfile = Arc::new(Workfile::parse(workfile).expect("it is a workfile"));
         let base = small("high_systime", locks);

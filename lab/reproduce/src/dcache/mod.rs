@@ -3,7 +3,7 @@
 mod fitting;
 
 use super::Context;
-use super::aim7_runs::{self, Constants, Run, Sample};
+use super::aim7_runs::{self, Constants, Sample};
 use super::bracket::{self, Nearest, Tried};
 use super::report::{PaperReport, figure as digits};
 use super::words::Number;
@@ -11,10 +11,9 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use turnwise_aim7::Comm;
-use turnwise_aim7::Outcome;
 use turnwise_aim7::kernel::QUIET;
 use turnwise_aim7::meter::COMMS;
+use turnwise_aim7::{Comm, Length, Outcome, Plan, Setup};
 use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
@@ -30,22 +29,19 @@ const SCALE: u32 = 10;
 /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
 const RAMP_NS: u64 = 4_000_000;
 
-fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Run {
-    Run {
-        machine: Arc::clone(machine),
-        workfile: "high_systime",
-        locks,
-        nodes: 8,
-        users: if context.least { 100 } else { USERS },
-        directories: DISKS,
-        file_systems: DISKS,
-        scale: if context.least { 50 } else { SCALE },
-        constants: Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler },
-        seed: context.seed,
+fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
+    let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler };
+    let users = if context.least { 100 } else { USERS };
+    let plan = aim7_runs::plan(machine, "high_systime", locks, (8, users), constants);
+    let scale = if context.least { 50 } else { SCALE };
+    Plan {
+        setup: Setup { directories: DISKS, file_systems: DISKS, scale, seed: context.seed, ..plan.setup },
         ramp_ns: if context.least { 0 } else { RAMP_NS },
-        warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
-        measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
-        whole: false,
+        length: Length::Window {
+            warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
+            measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
+        },
+        ..plan
     }
 }
 
