@@ -148,7 +148,7 @@ impl Engine {
                 }
                 self.queue.set_horizon(time.saturating_add(self.owner.silence.max(1)));
             }
-            let thread = match what.what() {
+            let thread = match what {
                 What::Resume { cpu, generation } => self.resumed(cpu, generation),
                 What::Arrive { cpu } => self.arrive(cpu),
                 What::StoreArrives { cpu, number } => self.store_arrives(cpu, number),
