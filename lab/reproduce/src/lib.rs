@@ -31,9 +31,10 @@ pub mod template;
 mod words;
 
 use anyhow::{Context as _, Result};
-use pool::{Pool, Progress, Turns};
+use pool::{Pool, Turns};
 use report::PaperReport;
 use std::panic::resume_unwind;
+use turnwise_present::progress::ProgressBar;
 
 /// A paper that can be reproduced.
 pub struct Paper {
@@ -42,7 +43,7 @@ pub struct Paper {
     /// One line for lists.
     pub help: &'static str,
     /// About how many runs it takes, short and in full.
-    pub runs: [usize; 2],
+    pub runs: [u64; 2],
     run: fn(&Context<'_>) -> Result<PaperReport>,
     words: &'static str,
     report: &'static str,
@@ -98,7 +99,7 @@ pub struct Options {
 ///
 /// # Errors
 /// That of the first paper that has one, when all are done.
-pub fn run_all(documents: &[&'static Paper], options: Options, progress: &dyn Progress) -> Result<Vec<PaperReport>> {
+pub fn run_all(documents: &[&'static Paper], options: Options, progress: &ProgressBar) -> Result<Vec<PaperReport>> {
     let turns = Turns::new(options.jobs);
     let Options { seed, quick, .. } = options;
     let turns = &turns;
@@ -150,8 +151,8 @@ impl Paper {
     /// # Errors
     /// A lock broke its guarantee, or threads made no progress.
     pub fn run(&self, context: &Context<'_>) -> Result<PaperReport> {
-        let progress = context.pool.progress();
-        progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));
+        context.pool.progress.inc_length(context.choose(self.runs[0], self.runs[1]));
+        context.pool.progress.set_message(self.name);
         (self.run)(context)
     }
 }

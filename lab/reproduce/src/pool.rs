@@ -3,22 +3,7 @@
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// A receiver of progress reports.
-pub trait Progress: Sync {
-    /// Notes that a paper begins, which takes about this many runs.
-    fn begin(&self, document: &str, runs: usize);
-    /// Notes that a run is done.
-    fn done(&self, what: &str);
-}
-
-/// A receiver that ignores them.
-pub struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _document: &str, _runs: usize) {}
-    fn done(&self, _what: &str) {}
-}
+use turnwise_present::progress::ProgressBar;
 
 /// Turns to run on this machine, this many at a time, for all pools.
 pub struct Turns {
@@ -75,20 +60,15 @@ impl Drop for Turn<'_> {
 pub struct Pool<'a> {
     turns: &'a Turns,
     rank: usize,
-    progress: &'a dyn Progress,
+    /// The bar of all runs, whose number is a guess, since that of a fit is not known in advance.
+    pub(crate) progress: &'a ProgressBar,
 }
 
 impl<'a> Pool<'a> {
     /// Returns a pool whose runs go before those of pools with a higher rank.
     #[must_use]
-    pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
+    pub fn new(turns: &'a Turns, rank: usize, progress: &'a ProgressBar) -> Pool<'a> {
         Pool { turns, rank, progress }
-    }
-
-    /// Returns the observer that is kept up to date.
-    #[must_use]
-    pub fn progress(&self) -> &dyn Progress {
-        self.progress
     }
 
     /// Does `one` for each of `items`, the last first, as these tend to be the largest; results in the order of
@@ -129,7 +109,11 @@ impl<'a> Pool<'a> {
                     one(&items[place])
                 };
                 failed.fetch_or(result.is_err(), Relaxed);
-                self.progress.done(what);
+                self.progress.set_message(what.to_owned());
+                self.progress.inc(1);
+                if Some(self.progress.position()) > self.progress.length() {
+                    self.progress.inc_length(1);
+                }
                 results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
             }
         };
@@ -153,10 +137,16 @@ mod tests {
     fn results_are_in_order_whichever_thread_made_them() {
         for jobs in [1, 7] {
             let turns = Turns::new(jobs);
-            let doubled = Pool::new(&turns, 0, &Silent).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
+            let doubled =
+                Pool::new(&turns, 0, &ProgressBar::hidden()).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
             assert_eq!(doubled, [2, 4, 6, 8]);
         }
-        assert!(Pool::new(&Turns::new(3), 0, &Silent).map("", &[], |n: &u8| Ok(*n)).expect("none fails").is_empty());
+        assert!(
+            Pool::new(&Turns::new(3), 0, &ProgressBar::hidden())
+                .map("", &[], |n: &u8| Ok(*n))
+                .expect("none fails")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -167,7 +157,8 @@ mod tests {
             Ok(*item)
         };
         let turns = Turns::new(1);
-        let results = Pool::new(&turns, 0, &Silent).map_longest_first("", &[3, 9, 1, 7], |item| *item, one);
+        let results =
+            Pool::new(&turns, 0, &ProgressBar::hidden()).map_longest_first("", &[3, 9, 1, 7], |item| *item, one);
         assert_eq!(results.expect("none fails"), [3, 9, 1, 7]);
         assert_eq!(done.into_inner().unwrap_or_else(PoisonError::into_inner), [9, 7, 3, 1]);
     }
@@ -176,7 +167,10 @@ mod tests {
     fn a_failure_is_reported() {
         let one = |n: &i32| if *n == 2 { anyhow::bail!("not {n}") } else { Ok(*n) };
         assert_eq!(
-            Pool::new(&Turns::new(2), 0, &Silent).map("", &[1, 2, 3], one).expect_err("one fails").to_string(),
+            Pool::new(&Turns::new(2), 0, &ProgressBar::hidden())
+                .map("", &[1, 2, 3], one)
+                .expect_err("one fails")
+                .to_string(),
             "not 2"
         );
     }
@@ -195,7 +189,7 @@ mod tests {
             for rank in 0..4 {
                 let (turns, one) = (&turns, &one);
                 scope.spawn(move || {
-                    let pool = Pool::new(turns, rank, &Silent);
+                    let pool = Pool::new(turns, rank, &ProgressBar::hidden());
                     pool.map("", &[0_u8; 8], one).expect("none fails");
                 });
             }

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 use turnwise_bench::published;
-use turnwise_reproduce::pool::{self, Pool, Turns};
+use turnwise_present::progress::ProgressBar;
+use turnwise_reproduce::pool::{Pool, Turns};
 use turnwise_reproduce::report::{PaperReport, Verdict};
 use turnwise_reproduce::{Context, PAPERS};
 
 fn report(name: &str) -> PaperReport {
     let turns = Turns::new(2);
-    let pool = Pool::new(&turns, 0, &pool::Silent);
+    let bar = ProgressBar::hidden();
+    let pool = Pool::new(&turns, 0, &bar);
     let context = Context { seed: 1, quick: true, least: true, pool: &pool };
     let document = PAPERS.iter().find(|document| document.name == name).expect("it can be reproduced");
     document.run(&context).expect("it runs")

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args.rs`, `progress.rs` | the command line; the progress |
+//! | `args.rs` | the command line |
 //! | `outline.rs` | what is shown, in which order |
 //! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
 //! | `dumbbell.rs` | published and simulated figures as dots, in text |
@@ -17,19 +17,17 @@ mod html;
 mod markdown;
 mod notes;
 mod outline;
-mod progress;
 mod text;
 mod view;
 
 pub(crate) use args::Args;
 
 use anyhow::{Context as _, Result, ensure};
-use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{input_file, json};
+use turnwise_present::{input_file, json, progress};
 use turnwise_reproduce::report::{FORMAT, FORMER_FORMAT, Reproduction, Score};
 use turnwise_reproduce::{Options, PAPERS, Paper};
 
@@ -69,9 +67,9 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     let wanted = |document: &&Paper| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
     let documents: Vec<&'static Paper> = PAPERS.iter().filter(wanted).collect();
     let options = Options { seed: args.seed, quick: args.quick, jobs };
-    let bars = Bars::new();
-    let documents = turnwise_reproduce::run_all(&documents, options, &bars);
-    bars.clear();
+    let bar = progress::bar(0, "{bar:30} {pos}/{len} runs, {elapsed}: {msg}");
+    let documents = turnwise_reproduce::run_all(&documents, options, &bar);
+    bar.finish_and_clear();
     let documents = documents?;
     Ok(Reproduction {
         format: FORMAT.to_owned(),
