@@ -189,7 +189,8 @@ mod tests {
             for rank in 0..4 {
                 let (turns, one) = (&turns, &one);
                 scope.spawn(move || {
-                    let pool = Pool::new(turns, rank, &ProgressBar::hidden());
+                    let bar = ProgressBar::hidden();
+                    let pool = Pool::new(turns, rank, &bar);
                     pool.map("", &[0_u8; 8], one).expect("none fails");
                 });
             }

@@ -9,7 +9,7 @@ pub mod file;
 pub mod topology;
 
 pub use builtin::{builtin, load};
-pub use describe::Number;
+pub use describe::{Entry, Number};
 pub use file::SpecError;
 pub use topology::{Class, Topology};
 
@@ -54,6 +54,8 @@ pub struct Machine {
     pub system: System,
     /// Where each number comes from, in the order of the file.
     pub sources: Vec<Source>,
+    /// Every number that the engine uses, in the order of the file.
+    pub entries: Vec<Entry>,
 }
 
 /// Where a number comes from.
@@ -61,8 +63,6 @@ pub struct Machine {
 pub struct Source {
     /// The key in the file: `coherence.load_modified`.
     pub key: String,
-    /// The numbers, as the file has them, with their unit.
-    pub value: String,
     /// Where it comes from.
     pub source: String,
     /// Recalled or guessed rather than read or measured.
