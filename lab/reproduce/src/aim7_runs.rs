@@ -100,7 +100,8 @@ impl Sample {
         };
         let all: Vec<Vec<Plan>> =
             runs.iter().map(|(run, seeds)| seeds.clone().map(|n| seeded(run, n)).collect()).collect();
-        let outcomes = context.pool.map_longest_first(what, &all.concat(), cost, turnwise_aim7::simulate)?;
+        let outcomes =
+            context.pool.map_longest_first(|_| what.to_owned(), &all.concat(), cost, turnwise_aim7::simulate)?;
         let mut outcomes = outcomes.into_iter();
         Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
     }

@@ -82,7 +82,7 @@ impl<'a> Pool<'a> {
         items: &[T],
         one: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        self.map_longest_first(what, items, |_| 0, one)
+        self.map_longest_first(|_| what.to_owned(), items, |_| 0, one)
     }
 
     /// Does `one` for each of `items`, those with the greatest cost first, so that no long one is left for the end.
@@ -90,11 +90,11 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// That of the first item that has one.
-    pub fn map_longest_first<T: Sync, R: Send>(
+    pub fn map_longest_first<T: Sync, R: Send, C: Ord>(
         &self,
-        what: &str,
+        what: impl Fn(&T) -> String + Sync,
         items: &[T],
-        cost: impl Fn(&T) -> u64,
+        cost: impl Fn(&T) -> C,
         one: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -109,7 +109,7 @@ impl<'a> Pool<'a> {
                     one(&items[place])
                 };
                 failed.fetch_or(result.is_err(), Relaxed);
-                self.progress.set_message(what.to_owned());
+                self.progress.set_message(what(&items[place]));
                 self.progress.inc(1);
                 if Some(self.progress.position()) > self.progress.length() {
                     self.progress.inc_length(1);
@@ -157,8 +157,12 @@ mod tests {
             Ok(*item)
         };
         let turns = Turns::new(1);
-        let results =
-            Pool::new(&turns, 0, &ProgressBar::hidden()).map_longest_first("", &[3, 9, 1, 7], |item| *item, one);
+        let results = Pool::new(&turns, 0, &ProgressBar::hidden()).map_longest_first(
+            |_| String::new(),
+            &[3, 9, 1, 7],
+            |item| *item,
+            one,
+        );
         assert_eq!(results.expect("none fails"), [3, 9, 1, 7]);
         assert_eq!(done.into_inner().unwrap_or_else(PoisonError::into_inner), [9, 7, 3, 1]);
     }
