@@ -192,13 +192,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns a figure that follows from published ones.
-    #[must_use]
-    pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
-        let (key, label, said) = (key.into(), label.into(), figure(published));
-        Row { key, label, said, published: Some(published), ..Row::default() }
-    }
-
     /// Adds what was published at its key, unless the row has a figure that follows from published ones.
     ///
     /// # Errors
@@ -211,18 +204,6 @@ impl Row {
             (self.published, self.said) = (claim.number, claim.text);
         }
         Ok(())
-    }
-
-    /// Sets our figure.
-    #[must_use]
-    pub fn ours(self, ours: f64) -> Row {
-        Row { ours: Some(ours), ..self }
-    }
-
-    /// Returns the row, which may be off by this much.
-    #[must_use]
-    pub fn within(self, bound: Bound) -> Row {
-        Row { bound: Some(bound), ..self }
     }
 
     /// Returns (ours - published) / published.
@@ -321,14 +302,6 @@ pub struct Claim {
     pub verdict: Verdict,
 }
 
-impl Claim {
-    /// Returns a claim with its figures.
-    #[must_use]
-    pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
-        Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
-    }
-}
-
 /// A table of ours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Listing {
@@ -395,34 +368,44 @@ impl PaperReport {
 mod tests {
     use super::*;
 
+    fn row(published: f64, ours: f64, bound: Bound) -> Row {
+        Row { published: Some(published), ours: Some(ours), bound: Some(bound), ..Row::default() }
+    }
+
+    fn within(row: &Row, bound: Bound) -> Row {
+        Row { bound: Some(bound), ..row.clone() }
+    }
+
     #[test]
     fn a_row_is_judged_by_its_bound_and_not_if_it_was_fitted() {
-        let mut row = Row { key: "spin_backoff.rows[0].spin[0]".to_owned(), ..Row::default() }.ours(4.2);
+        let key = "spin_backoff.rows[0].spin[0]".to_owned();
+        let mut row = Row { key, ours: Some(4.2), ..Row::default() };
         row.complete().expect("it is there");
         assert_eq!((row.met(), row.error_text().as_str()), (None, "+5.3%"));
-        assert_eq!(row.clone().within(Bound::Share(0.25)).met(), Some(true));
-        assert_eq!(row.clone().within(Bound::Share(0.05)).verdict(), "missed");
-        assert_eq!(Row { fitted: true, ..row.clone() }.within(Bound::Share(0.25)).verdict(), "fitted");
-        assert_eq!(row.clone().within(Bound::Points(0.1)).error_text(), "+0.2 points");
-        let follows = Row { unjudged: Some("follows from a fitted row".to_owned()), ..row.within(Bound::Share(0.25)) };
+        assert_eq!(within(&row, Bound::Share(0.25)).met(), Some(true));
+        assert_eq!(within(&row, Bound::Share(0.05)).verdict(), "missed");
+        assert_eq!(Row { fitted: true, ..within(&row, Bound::Share(0.25)) }.verdict(), "fitted");
+        assert_eq!(within(&row, Bound::Points(0.1)).error_text(), "+0.2 points");
+        let follows =
+            Row { unjudged: Some("follows from a fitted row".to_owned()), ..within(&row, Bound::Share(0.25)) };
         assert_eq!((follows.met(), follows.verdict()), (None, "follows from a fitted row"));
     }
 
     #[test]
     fn a_mean_is_met_at_both_ends_of_its_standard_error() {
-        let row = Row::derived("a / b", "ratio", 2.0).ours(2.3).within(Bound::Share(0.25));
+        let row = row(2.0, 2.3, Bound::Share(0.25));
         let met = |error| Row { standard_error: Some(error), ..row.clone() }.met();
         assert_eq!((met(0.1), met(0.3)), (Some(true), Some(false)));
     }
 
     #[test]
     fn a_row_that_nothing_would_meet_tells_something() {
-        let change = |published, ours| Row::derived("a", "a change", published).ours(ours).within(Bound::Points(10.0));
+        let change = |published, ours| row(published, ours, Bound::Points(10.0));
         let routine = |row| Row { routine: true, ..row };
         assert!(change(34.0, 30.0).informative() && !routine(change(34.0, 30.0)).informative());
         assert!(!change(3.0, 0.0).informative() && change(3.0, 20.0).informative());
         assert!(!Row { fitted: true, ..change(34.0, 30.0) }.informative());
-        let time = |ours| Row::derived("a", "a time", 5.0).ours(ours).within(Bound::Factor(1.5));
+        let time = |ours| row(5.0, ours, Bound::Factor(1.5));
         assert!(time(5.0).informative() && routine(time(9.0)).informative());
     }
 
