@@ -61,7 +61,7 @@ enum Command {
 const LAB: Sibling = Sibling {
     program: "turnwise-lab",
     package: "turnwise-lab",
-    commands: &["bench", "sim", "calibrate", "reproduce", "aim7", "mount"],
+    commands: &["bench", "sim", "calibrate", "reproduce", "mount"],
 };
 
 #[global_allocator]

@@ -2,7 +2,6 @@
 
 use super::files::{BLOCK, CREATE, Files, HEADERS};
 use super::jobs::{Disk, Job, Step};
-use super::meter::Meter;
 use super::programs::{TERMINAL, WORKING_DIRECTORY};
 use anyhow::{Result, ensure};
 use turnwise_bench::environment::Environment;
@@ -136,29 +135,15 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
         Ok(())
     }
 
-    /// Takes references to root and working directory for a forked process.
-    pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
-        let begin = H::Platform::stamp();
-        let paths = [self.roots[0].clone(), self.at.clone()];
-        meter.paths_ns += H::Platform::stamp() - begin;
-        paths
-    }
-
-    /// Gives them back, as a process that ends.
-    pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
-        let begin = H::Platform::stamp();
-        drop(paths);
-        meter.paths_ns += H::Platform::stamp() - begin;
+    /// Takes references to root and working directory for a forked process, which gives them back as it ends.
+    pub(super) fn take_paths(&self) -> [Path<'s, H, L>; 2] {
+        [self.roots[0].clone(), self.at.clone()]
     }
 
     /// Returns the path of an open file of the first file system.
-    pub(super) fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
+    pub(super) fn path_of(&self, file: &File<'s, H, L>) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
-        let begin = H::Platform::stamp();
-        let path = first.d_path(&cx, file.path())?;
-        meter.paths_ns += H::Platform::stamp() - begin;
-        meter.paths += 1;
-        Ok(path)
+        Ok(first.d_path(&cx, file.path())?)
     }
 
     /// Makes a named pipe, which is removed once it is open.

@@ -4,11 +4,9 @@
 //! number for all jobs, since the published figures give only its mean.
 
 use super::meter::Comm;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ops::{Add, Mul};
 use std::sync::LazyLock;
-use turnwise_present::names;
 
 /// A job.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ pub enum Step {
         /// What all but the last of these are.
         shell: Comm,
     },
-    /// Sleeps.
+    /// Sleeps, in AIM7: a window shows a steady state only if it is far longer than a sleep, so none is simulated.
     Sleep {
         /// How long.
         seconds: u32,
@@ -152,109 +150,6 @@ impl Job {
     pub fn find(name: &str) -> Option<&'static Job> {
         JOBS.binary_search_by_key(&name, |job| job.name).ok().map(|at| &JOBS[at])
     }
-
-    /// Returns the job whose name is most like this one, if any is like it.
-    #[must_use]
-    pub fn nearest(name: &str) -> Option<&'static Job> {
-        Job::find(&names::nearest(name, JOBS.iter().map(|job| job.name.into()))?)
-    }
-
-    /// Returns its requests to the kernel, with files of this many KiB.
-    #[must_use]
-    pub fn operations(&self, file_kib: u32) -> Operations {
-        self.steps.iter().map(|step| step.operations(file_kib)).fold(Operations::default(), |all, one| all + one)
-    }
-}
-
-/// Operations of the kernel, counted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
-pub struct Operations {
-    /// Processes made.
-    pub forks: u64,
-    /// Programs that processes became.
-    pub execs: u64,
-    /// Files created, or opened as if they had to be.
-    pub creates: u64,
-    /// Links made.
-    pub links: u64,
-    /// Names removed.
-    pub unlinks: u64,
-    /// Data written, in KiB.
-    pub written_kib: u64,
-    /// Data read, in KiB.
-    pub read_kib: u64,
-    /// Entries of directories read.
-    pub entries: u64,
-    /// Changes of a process' memory.
-    pub breaks: u64,
-    /// Pages touched for the first time.
-    pub faults: u64,
-    /// Signals sent.
-    pub signals: u64,
-    /// Requests for the path of the working directory.
-    pub paths: u64,
-    /// Messages written and read.
-    pub messages: u64,
-    /// Operations on semaphores.
-    pub semaphores: u64,
-    /// Seconds asleep.
-    pub sleeps_s: u64,
-}
-
-macro_rules! each {
-    ($with:ident) => {
-        $with!(
-            forks execs creates links unlinks written_kib read_kib entries breaks faults signals paths messages
-            semaphores sleeps_s
-        )
-    };
-}
-
-impl Add for Operations {
-    type Output = Operations;
-
-    fn add(self, other: Operations) -> Operations {
-        macro_rules! sum {
-            ($($field:ident)*) => { Operations { $($field: self.$field + other.$field),* } };
-        }
-        each!(sum)
-    }
-}
-
-impl Mul<u64> for Operations {
-    type Output = Operations;
-
-    fn mul(self, times: u64) -> Operations {
-        macro_rules! product {
-            ($($field:ident)*) => { Operations { $($field: self.$field * times),* } };
-        }
-        each!(product)
-    }
-}
-
-impl Step {
-    fn operations(self, file_kib: u32) -> Operations {
-        let none = Operations::default();
-        let count = u64::from;
-        match self {
-            Step::CreateClose { times } => Operations { creates: count(times), unlinks: 1, ..none },
-            Step::Links { links } => Operations { creates: 1, links: count(links), unlinks: count(links) + 1, ..none },
-            Step::Break { rounds } => Operations { breaks: count(rounds) * 17, ..none },
-            Step::Pages { breaks, faults } => Operations { breaks: count(breaks), faults: count(faults), ..none },
-            Step::Fork { times } => Operations { forks: count(times), ..none },
-            Step::Script { times, forks, execs, .. } => {
-                Operations { forks: count(times * forks), execs: count(times * execs), ..none }
-            }
-            Step::Sleep { seconds } => Operations { sleeps_s: count(seconds), ..none },
-            Step::Signals { times } => Operations { signals: count(times), ..none },
-            Step::Entries { entries } => Operations { entries: count(entries), ..none },
-            Step::Identity { times } => Operations { paths: count(times), ..none },
-            Step::Messages { pairs, .. } => Operations { messages: count(pairs), ..none },
-            Step::Shared { operations } => Operations { semaphores: count(operations), ..none },
-            Step::Disk(disk) => disk.operations(file_kib),
-            Step::Sources { creates, .. } => Operations { creates: count(creates), unlinks: count(creates), ..none },
-        }
-    }
 }
 
 impl Disk {
@@ -262,17 +157,5 @@ impl Disk {
     #[must_use]
     pub fn blocks(self, file_kib: u32) -> u32 {
         if self.half { file_kib / 2 } else { file_kib }
-    }
-
-    fn operations(self, file_kib: u32) -> Operations {
-        let blocks = u64::from(self.blocks(file_kib));
-        let times = |yes: bool| if yes { blocks } else { 0 };
-        Operations {
-            creates: 1,
-            unlinks: 1,
-            written_kib: blocks + times(self.rewrites),
-            read_kib: times(self.reads) + times(self.from_shared),
-            ..Operations::default()
-        }
     }
 }

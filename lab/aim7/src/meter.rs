@@ -1,7 +1,7 @@
-//! Where the time of some operations goes, by the program of the process: the rows of the dentry cache's paper.
+//! Programs started and paths made, by what the process runs: of the dentry cache's paper.
 
 use serde::{Deserialize, Serialize};
-use std::ops::{AddAssign, Sub};
+use std::array;
 
 /// What a process runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -17,93 +17,46 @@ pub enum Comm {
     Sh,
 }
 
-/// All of them.
+/// All of them, in their order.
 pub const COMMS: [Comm; 4] = [Comm::Reaim, Comm::Ls, Comm::True, Comm::Sh];
 
 impl Comm {
     /// Returns the kernel's name of the process.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Comm::Reaim => "reaim",
-            Comm::Ls => "ls",
-            Comm::True => "true",
-            Comm::Sh => "sh",
-        }
+        ["reaim", "ls", "true", "sh"][self as usize]
     }
 }
 
-/// Time spent by the processes of one kind, in nanoseconds from start to end of each operation.
+/// What the processes of one kind did.
 #[derive(Clone, Copy, Default, Debug, Serialize)]
 pub struct Meter {
-    /// Asking for paths, and taking and giving back references to root and working directory.
-    pub paths_ns: u64,
     /// Paths made.
     pub paths: u64,
     /// Programs started.
     pub execs: u64,
 }
 
-/// One for each kind of process.
+/// A meter for each of [`COMMS`].
 #[derive(Clone, Copy, Default, Debug, Serialize)]
-pub struct Meters {
-    /// AIM7's users.
-    pub reaim: Meter,
-    /// `ls`.
-    pub ls: Meter,
-    /// The script `true`.
-    #[serde(rename = "true")]
-    pub script: Meter,
-    /// The other shells.
-    pub sh: Meter,
-}
+pub struct Meters([Meter; COMMS.len()]);
 
 impl Meters {
     /// Returns the meter of a kind.
     #[must_use]
     pub fn of(&self, comm: Comm) -> Meter {
-        match comm {
-            Comm::Reaim => self.reaim,
-            Comm::Ls => self.ls,
-            Comm::True => self.script,
-            Comm::Sh => self.sh,
-        }
+        self.0[comm as usize]
     }
 
     pub(super) fn at(&mut self, comm: Comm) -> &mut Meter {
-        match comm {
-            Comm::Reaim => &mut self.reaim,
-            Comm::Ls => &mut self.ls,
-            Comm::True => &mut self.script,
-            Comm::Sh => &mut self.sh,
-        }
+        &mut self.0[comm as usize]
     }
-}
 
-macro_rules! meters {
-    ($($trait:ident::$method:ident $op:tt: $of:ident { $($field:ident)* })*) => {$(
-        meters!(@ $trait $method $op $of $($field)*);
-    )*};
-    (@ AddAssign $method:ident $op:tt $of:ident $($field:ident)*) => {
-        impl AddAssign for $of {
-            fn $method(&mut self, other: $of) {
-                $(self.$field $op other.$field;)*
-            }
-        }
-    };
-    (@ Sub $method:ident $op:tt $of:ident $($field:ident)*) => {
-        impl Sub for $of {
-            type Output = $of;
-            fn $method(self, other: $of) -> $of {
-                $of { $($field: self.$field $op other.$field),* }
-            }
-        }
-    };
-}
-
-meters! {
-    AddAssign::add_assign +=: Meter { paths_ns paths execs }
-    Sub::sub -: Meter { paths_ns paths execs }
-    AddAssign::add_assign +=: Meters { reaim ls script sh }
-    Sub::sub -: Meters { reaim ls script sh }
+    /// Returns each count of this and of another, combined.
+    pub(super) fn with(self, other: Meters, combine: fn(u64, u64) -> u64) -> Meters {
+        Meters(array::from_fn(|n| Meter {
+            paths: combine(self.0[n].paths, other.0[n].paths),
+            execs: combine(self.0[n].execs, other.0[n].execs),
+        }))
+    }
 }

@@ -7,14 +7,12 @@
 //! switches is part of their charge, and not counted.
 
 use super::child::{Child, MESSAGE_BYTES};
-use super::home::Home;
 use super::jobs::{Channel, Disk, Step};
 use super::kernel::ipc::Semaphore;
-use super::kernel::{Mm, Socket, costs};
+use super::kernel::{Mm, Socket, charge, costs};
 use super::meter::Comm;
 use super::programs::Program;
 use anyhow::{Context, Result, ensure};
-use std::time::Duration;
 use turnwise_bench::environment::Environment;
 use turnwise_vfs::Host;
 use turnwise_vfs::{File, LockSet, Work};
@@ -59,9 +57,6 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
             Step::Links { .. } => self.home.ready_to_link()?,
-            Step::Sleep { seconds } if self.site.setup.sleeps => {
-                H::Platform::sleep(Duration::from_secs(seconds.into()) / self.site.setup.scale);
-            }
             Step::Messages { channel, .. } => {
                 let fresh = self.once();
                 self.open_channel(channel, fresh)?;
@@ -139,17 +134,17 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// Forks a process that does something and ends, and waits for it.
     fn fork(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let kernel = &self.site.kernel;
-        self.charge(costs::FORK);
+        charge::<H>(costs::FORK);
         kernel.zones.take_stack();
         let mm = self.task.mm.fork(kernel);
         self.settle_in(PARENT_FAULTS);
-        let paths = self.home.take_paths(self.meters.at(self.comm));
+        let paths = self.home.take_paths();
         let child = kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let (parent, comm) = (std::mem::replace(&mut self.task, child), self.comm);
         let done = work(self);
-        self.charge(costs::EXIT);
+        charge::<H>(costs::EXIT);
         self.task.mm.exit(kernel);
-        Home::give_paths(paths, self.meters.at(self.comm));
+        drop(paths);
         let child = std::mem::replace(&mut self.task, parent);
         self.becomes(comm);
         kernel.tasks.reap(child);
@@ -160,13 +155,6 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     fn becomes(&mut self, comm: Comm) {
         self.comm = comm;
         H::Platform::becomes(comm.name());
-    }
-
-    /// Charges the cost of making and ending processes, without locks.
-    #[track_caller]
-    fn charge(&self, ns: u32) {
-        let ns = u64::from(ns) * u64::from(self.site.setup.process_permille) / 1000;
-        H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
     }
 
     /// Runs the processes of a script, each the child of the one before: the last becomes the program that the script
@@ -191,7 +179,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// kernel works on behalf of the former program.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
-        self.charge(costs::EXEC);
+        charge::<H>(costs::EXEC);
         let mut program = Program::open(&self.home, comm)?;
         self.task.mm.exit(kernel);
         self.task.mm = Mm::fresh(kernel);
@@ -225,7 +213,8 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// Has a profiler ask for the path of a part that was mapped, or got another protection.
     fn profile(&mut self, part: &File<'_, H, L>) -> Result<()> {
         if self.site.setup.profiler {
-            self.home.profile_mapping(part, self.meters.at(self.comm))?;
+            self.home.profile_mapping(part)?;
+            self.meters.at(self.comm).paths += 1;
         }
         Ok(())
     }
@@ -245,7 +234,8 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     fn identity(&mut self) -> Result<()> {
         self.home.working_directory()?;
         H::charge(Work::Call);
-        self.home.terminal_name(self.meters.at(self.comm))?;
+        self.home.terminal_name()?;
+        self.meters.at(self.comm).paths += 1;
         self.home.look_up_names()?;
         // Reading them: the terminal's name, too, the user by name and by number, the group; the rest is four calls.
         H::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });

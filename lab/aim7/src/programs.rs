@@ -10,7 +10,7 @@
 
 use super::files::CREATE;
 use super::home::Home;
-use super::meter::{Comm, Meter};
+use super::meter::Comm;
 use anyhow::{Context as _, Result, ensure};
 use turnwise_bench::environment::Environment;
 use turnwise_vfs::Host;
@@ -163,8 +163,8 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
     }
 
     /// Has a profiler ask for the path of what has just been mapped.
-    pub(super) fn profile_mapping(&self, part: &File<'s, H, L>, meter: &mut Meter) -> Result<()> {
-        let path = self.path_of(part, meter)?;
+    pub(super) fn profile_mapping(&self, part: &File<'s, H, L>) -> Result<()> {
+        let path = self.path_of(part)?;
         ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
         Ok(())
     }
@@ -198,8 +198,8 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
 
     /// Asks for the name of its terminal, a link in `/proc` to an open file, which is made like `getcwd`'s path. Then
     /// it checks whether that still exists.
-    pub(super) fn terminal_name(&self, meter: &mut Meter) -> Result<()> {
-        let path = self.path_of(&self.terminal, meter)?;
+    pub(super) fn terminal_name(&self) -> Result<()> {
+        let path = self.path_of(&self.terminal)?;
         ensure!(path == TERMINAL.as_bytes(), "the terminal is called {}", path.escape_ascii());
         let (first, cx) = self.first();
         first.stat(&cx, &path, Follow::Yes)?;

@@ -1,11 +1,11 @@
-//! The parameters of a run of AIM7, wherever it runs.
+//! The parameters of a run of AIM7.
 
 use super::workfile::Workfile;
 use anyhow::{Result, ensure};
 use std::sync::Arc;
 use turnwise_vfs::journal;
 
-/// The parameters of a run, on metal and in the simulator alike.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The mix of jobs.
@@ -24,11 +24,6 @@ pub struct Setup {
     pub scale: u32,
     /// Whether a profiler asks for the path of every mapped file (`perf record`).
     pub profiler: bool,
-    /// Whether sleeping jobs sleep (`shell_rtns_2`, for 5 s). A window of a simulation shows a steady state only if it
-    /// and its warming up are far longer than a scaled-down sleep.
-    pub sleeps: bool,
-    /// The cost of forks, execs and exits without their locks, in thousandths of the estimates in `kernel/costs.rs`.
-    pub process_permille: u32,
     /// Random seed.
     pub seed: u64,
 }
@@ -47,8 +42,6 @@ impl Setup {
             tax_permille: 1000,
             scale: 1,
             profiler: false,
-            sleeps: true,
-            process_permille: 1000,
             seed: 1,
         }
     }

@@ -6,13 +6,11 @@
 
 use super::child::{Child, Site};
 use super::meter::Meters;
-use super::outcome::{Outcome, ScopeRow, jti};
-use super::sets::Set;
+use super::outcome::{Outcome, ScopeRow};
 use super::setup::Setup;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_sim::spec::{Machine, NS};
@@ -20,14 +18,15 @@ use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapsh
 use turnwise_simbench::host::Simulated;
 use turnwise_simbench::{functions, profile};
 use turnwise_vfs::LockSet;
+use turnwise_vfs::locks::{WithSet, with_set};
 
 /// A run of AIM7 on the simulated machine.
 #[derive(Clone)]
 pub struct Plan {
     /// The mix of jobs, the file systems, what a job computes.
     pub setup: Setup,
-    /// The locks of that kernel.
-    pub locks: &'static Set,
+    /// The locks of that kernel: a name of [`turnwise_vfs::locks::SETS`].
+    pub locks: &'static str,
     /// The machine.
     pub machine: Arc<Machine>,
     /// CPUs that the users have.
@@ -54,22 +53,10 @@ pub enum Length {
     },
 }
 
-/// Simulated users made no progress: which waits for what.
-#[derive(Debug)]
-pub struct Stuck(pub String);
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the simulated run got stuck: {}", self.0)
-    }
-}
-
-impl std::error::Error for Stuck {}
-
 impl Plan {
     /// Plans this many users on all CPUs of a machine: 40 ms measured after 20 ms, with jobs that do a 50th of AIM7's.
     #[must_use]
-    pub fn new(workfile: super::Workfile, locks: &'static Set, machine: Arc<Machine>, users: u32) -> Plan {
+    pub fn new(workfile: super::Workfile, locks: &'static str, machine: Arc<Machine>, users: u32) -> Plan {
         let cpus = (0..machine.topology.cpus()).collect();
         let setup = Setup { scale: 50, ..Setup::new(workfile) };
         let length = Length::Window { warm_up_ns: 20_000_000, measured_ns: 40_000_000 };
@@ -115,11 +102,20 @@ const STACK_BYTES: usize = 128 << 10;
 /// Runs AIM7 on the simulated machine: one seed is one outcome.
 ///
 /// # Errors
-/// The plan makes no sense, the file system refuses something, or the users got stuck ([`Stuck`]).
+/// The plan makes no sense, the file system refuses something, or the users got stuck.
 pub fn simulate(plan: &Plan) -> Result<Outcome> {
     plan.check()?;
-    (plan.locks.simulate)(plan)
-        .with_context(|| format!("{} users on {} CPUs with the locks {}", plan.users, plan.cpus.len(), plan.locks.name))
+    let Plan { users, cpus, locks, .. } = plan;
+    let outcome = with_set::<Sim, _>(locks, plan).with_context(|| format!("no set of locks {locks}"))?;
+    outcome.with_context(|| format!("{users} users on {} CPUs with the locks {locks}", cpus.len()))
+}
+
+impl WithSet<Sim> for &Plan {
+    type Out = Result<Outcome>;
+
+    fn with<L: LockSet<Sim>>(self) -> Result<Outcome> {
+        run::<L>(self)
+    }
 }
 
 /// What users have done so far.
@@ -127,7 +123,6 @@ pub fn simulate(plan: &Plan) -> Result<Outcome> {
 struct Tally {
     jobs: u64,
     meters: Meters,
-    ended_ns: Option<u64>,
 }
 
 /// What users and the readers of their counts share.
@@ -135,6 +130,8 @@ struct UserStates {
     tallies: Vec<Cell<Tally>>,
     commits: Cell<u64>,
     users_left: Cell<u32>,
+    /// When the last user ended so far.
+    ended_ns: Cell<u64>,
     failure: RefCell<Option<anyhow::Error>>,
     begin: OnceCell<Reading>,
     end: OnceCell<Reading>,
@@ -152,6 +149,7 @@ impl UserStates {
             tallies: (0..users).map(|_| Cell::default()).collect(),
             commits: Cell::new(0),
             users_left: Cell::new(users),
+            ended_ns: Cell::new(0),
             failure: RefCell::new(None),
             begin: OnceCell::new(),
             end: OnceCell::new(),
@@ -159,15 +157,14 @@ impl UserStates {
     }
 
     fn reading(&self, machine: &Snapshot) -> Reading {
-        let mut meters = Meters::default();
-        self.tallies.iter().for_each(|tally| meters += tally.get().meters);
+        let add = |all: Meters, tally: &Cell<Tally>| all.with(tally.get().meters, |a, b| a + b);
+        let meters = self.tallies.iter().fold(Meters::default(), add);
         let jobs = self.tallies.iter().map(|tally| tally.get().jobs).sum();
         Reading { machine: machine.clone(), jobs, meters }
     }
 
     fn note(&self, user: usize, jobs: u64, meters: Meters) {
-        let tally = Tally { jobs: self.tallies[user].get().jobs + jobs, meters, ended_ns: None };
-        self.tallies[user].set(tally);
+        self.tallies[user].set(Tally { jobs: self.tallies[user].get().jobs + jobs, meters });
     }
 
     fn fail(&self, error: anyhow::Error) {
@@ -176,7 +173,7 @@ impl UserStates {
 }
 
 /// Runs the plan with one set of locks.
-pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
+fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
     let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
     let site = simulation.build(|| Site::<Simulated, L>::new(&plan.setup, plan.users));
@@ -210,7 +207,7 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     if let Some(failure) = users.failure.borrow_mut().take() {
         return Err(failure);
     }
-    let outcome = outcome.map_err(|stuck| Stuck(stuck.to_string()))?;
+    let outcome = outcome.map_err(|stuck| anyhow!("the simulated run got stuck: {stuck}"))?;
     let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
     finish(plan, &users, last)
 }
@@ -242,8 +239,7 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: 
     }
     Sim::in_kernel(|| child.exit())?;
     // The driver's clock runs until it has waited for the last user: exits are part of a run.
-    let tally = Tally { ended_ns: Some(Sim::time_ns()), ..users.tallies[user].get() };
-    users.tallies[user].set(tally);
+    users.ended_ns.set(Sim::time_ns());
     Ok(())
 }
 
@@ -253,35 +249,27 @@ fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
         meters: Meters::default(),
         machine: Snapshot { counters: Default::default(), profile: Vec::new() },
     };
-    let (begin, end, ended) = match plan.length {
-        Length::Whole => (&start, &users.reading(&last), ended(users)?),
-        Length::Window { .. } => {
+    let (begin, end, ns) = match plan.length {
+        Length::Whole => (&start, &users.reading(&last), users.ended_ns.get()),
+        Length::Window { measured_ns, .. } => {
             let both = users.begin.get().zip(users.end.get());
             let (begin, end) = both.context("the users ended before the window did")?;
-            (begin, end, Vec::new())
+            (begin, end, measured_ns)
         }
     };
     let (before, after) = (begin.machine.counters, end.machine.counters);
-    let seconds = match plan.length {
-        Length::Whole => ended.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
-        Length::Window { measured_ns, .. } => measured_ns as f64 / 1e9,
-    };
+    let seconds = ns as f64 / 1e9;
     let jobs = end.jobs - begin.jobs;
     let of_aim7 = jobs as f64 / f64::from(plan.setup.scale);
     let cpu_s = (after.cpu_ps - before.cpu_ps) as f64 / NS as f64 / 1e9;
     Ok(Outcome {
-        users: plan.users,
-        cpus: plan.cpus.len() as u32,
         jobs,
         seconds,
         jpm: 60.0 * of_aim7 / seconds,
-        jti: (plan.length == Length::Whole).then(|| jti(&ended)),
-        voluntary: after.voluntary - before.voluntary,
-        involuntary: after.involuntary - before.involuntary,
         cpu_ms_per_job: cpu_s * 1e3 / of_aim7,
         busy: cpu_s / (seconds * plan.cpus.len() as f64),
         commits: users.commits.get(),
-        meters: end.meters - begin.meters,
+        meters: end.meters.with(begin.meters, |end, begin| end - begin),
         profile: profile::rows(&begin.machine.profile, &end.machine.profile),
         scopes: scopes(&begin.machine.profile, &end.machine.profile),
     })
@@ -305,10 +293,4 @@ fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
         share: ps as f64 / all.max(1) as f64,
     };
     sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
-}
-
-/// Returns when each user ended, in seconds.
-fn ended(users: &UserStates) -> Result<Vec<f64>> {
-    let time = |tally: &Cell<Tally>| Some(tally.get().ended_ns? as f64 / 1e9);
-    users.tallies.iter().map(|tally| time(tally).context("a user did not end")).collect()
 }

@@ -1,17 +1,28 @@
 //! The machine file.
 
-use super::figure::{At, Figure};
+use super::figure::{At, Figure, Unit};
 use super::system::IDLE_IPI;
 use super::transfers::AFTER_A_READ;
 use super::{Calibration, figure, value};
 use anyhow::{Context, Result};
+use serde_json::{Value, json};
 use std::env;
 use std::path::PathBuf;
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
-use turnwise_sim::spec::file::{
-    CoherenceTable, Cost, CpuTable, Factor, IdleExit, MachineFile, SystemTable, Table, TopologyTable, Unit, parse,
-};
-use turnwise_sim::spec::{Class, OnCpuView, Protocol};
+use turnwise_sim::spec::Class;
+use turnwise_sim::spec::file::parse;
+
+/// Figures by distance, which the file has in any case.
+const TABLES: [&str; 8] = [
+    "coherence.load_modified",
+    "coherence.load_shared",
+    "coherence.store_modified",
+    "coherence.store_shared",
+    "coherence.rmw_modified",
+    "coherence.rmw_shared",
+    "coherence.memory",
+    "system.ipi",
+];
 
 /// Returns where `turnwise-lab calibrate` puts its machine file and `turnwise-lab sim --machine here` looks for it:
 /// `$XDG_CONFIG_HOME/turnwise/here.toml`, without that variable `~/.config/turnwise/here.toml`.
@@ -35,82 +46,71 @@ impl Calibration {
         for note in &self.notes {
             text += &format!("# {note}.\n");
         }
-        text += &self.to_file()?.to_toml().context("the machine file has no TOML form")?;
+        let name = self.machine.cpu_name().replace(['\n', '\r'], " ");
+        let kernel = self.machine.kernel.as_deref().unwrap_or("of an unknown release");
+        let title = format!("{name}, {} CPUs, Linux {kernel}", self.grid.cpus.len());
+        text += &lines(&json!({ "name": "here", "title": title }))?;
+        let groups = self.groups();
+        for group in ["topology", "cpu", "coherence", "system"] {
+            text += &format!("\n[{group}]\n{}", lines(&groups[group])?);
+        }
         let doubt = "what was measured makes no sense to the simulator; measure again on an idle machine";
         parse(&text, "here").context(doubt)?;
         Ok(text)
     }
 
-    /// Returns the file's content.
-    fn to_file(&self) -> Result<MachineFile> {
-        let (machine, t) = (&self.machine, &self.grid.topology);
-        let name = machine.cpu_name().replace(['\n', '\r'], " ");
-        let kernel = machine.kernel.as_deref().unwrap_or("of an unknown release");
-        let notes = &self.grid.notes;
-        let rows = t.hops.chunks(t.nodes as usize).map(<[u8]>::to_vec).collect();
-        Ok(MachineFile {
-            name: "here".to_owned(),
-            title: format!("{name}, {} CPUs, Linux {kernel}", self.grid.cpus.len()),
-            topology: TopologyTable {
-                sockets: t.sockets,
-                nodes: t.nodes,
-                clusters_per_node: t.clusters_per_node,
-                cores_per_cluster: t.cores_per_cluster,
-                threads_per_core: t.threads_per_core,
-                hops: (t.nodes > 1).then_some(rows),
-                mesh: None,
-                source: [&["sysfs".to_owned()], notes.as_slice()].concat().join("; "),
-                provisional: !notes.is_empty(),
+    /// Returns the content of each group.
+    fn groups(&self) -> Value {
+        let (t, notes) = (&self.grid.topology, &self.grid.notes);
+        let rows: Vec<_> = t.hops.chunks(t.nodes as usize).collect();
+        let source = [&["sysfs".to_owned()], notes.as_slice()].concat().join("; ");
+        let mut groups = json!({
+            "topology": {
+                "sockets": t.sockets,
+                "nodes": t.nodes,
+                "clusters_per_node": t.clusters_per_node,
+                "cores_per_cluster": t.cores_per_cluster,
+                "threads_per_core": t.threads_per_core,
+                "hops": (t.nodes > 1).then_some(rows),
+                "source": source,
+                "provisional": !notes.is_empty(),
             },
-            cpu: self.cpu()?,
-            coherence: self.coherence()?,
-            system: self.system()?,
-        })
+            "cpu": { "source": "all times are in nanoseconds", "smt_slowdown": self.smt_slowdown() },
+            "coherence": self.coherence(),
+            "system": self.system(),
+        });
+        let mut set = |key: &str, number: Value| {
+            if let Some((group, name)) = key.split_once('.') {
+                groups[group][name] = number;
+            }
+        };
+        let costs = self.figures.iter().filter(|figure| (figure.at, figure.unit) == (At::All, Unit::Ns));
+        costs.for_each(|figure| set(figure.key, cost(figure)));
+        TABLES.iter().for_each(|key| set(key, self.table(key)));
+        groups
     }
 
-    fn cpu(&self) -> Result<CpuTable> {
-        let smt = self.all("cpu.smt_slowdown").next();
-        let smt = match smt {
-            Some(f) => Some((f.value / 1000.0, f.source(), f.provisional)),
+    fn smt_slowdown(&self) -> Option<Value> {
+        let (factor, source, provisional) = match self.all("cpu.smt_slowdown").next() {
+            Some(figure) => (figure.value / 1000.0, figure.source(), figure.provisional),
             // A grid of cores with two threads, which none of the permitted CPUs has.
-            None if self.grid.topology.threads_per_core > 1 => Some((1.5, "a guess: no two siblings".to_owned(), true)),
-            None => None,
+            None if self.grid.topology.threads_per_core > 1 => (1.5, "a guess: no two siblings".to_owned(), true),
+            None => return None,
         };
-        Ok(CpuTable {
-            ghz: None,
-            source: "all times are in nanoseconds".to_owned(),
-            provisional: false,
-            load_hit: self.cost("cpu.load_hit")?,
-            store_hit: self.cost("cpu.store_hit")?,
-            rmw_hit: self.cost("cpu.rmw_hit")?,
-            pause: self.cost("cpu.pause")?,
-            clock: self.cost("cpu.clock")?,
-            lookahead: self.all("cpu.lookahead").next().map(|_| self.cost("cpu.lookahead")).transpose()?,
-            smt_slowdown: smt.map(|(factor, source, provisional)| Factor { factor, source, provisional }),
-        })
+        Some(json!({ "factor": factor, "source": source, "provisional": provisional }))
     }
 
-    fn coherence(&self) -> Result<CoherenceTable> {
+    /// Returns what is known about lines but for what their transfers take.
+    fn coherence(&self) -> Value {
         let (protocol, source) = protocol(self.machine.cpu.as_deref().unwrap_or_default());
-        let line = match self.line_bytes {
-            Some(_) => "line size: sysfs",
-            None => "line size: a guess",
-        };
+        let line = if self.line_bytes.is_some() { "line size: sysfs" } else { "line size: a guess" };
         let (migratory, seen) = self.migratory();
-        Ok(CoherenceTable {
-            protocol,
-            migratory,
-            line_bytes: self.line_bytes.unwrap_or(64),
-            source: format!("protocol: {source}; {seen}; {line}"),
-            provisional: true,
-            load_modified: self.table("coherence.load_modified", true)?,
-            load_shared: self.table("coherence.load_shared", true)?,
-            store_modified: self.table("coherence.store_modified", true)?,
-            store_shared: self.table("coherence.store_shared", true)?,
-            rmw_modified: self.table("coherence.rmw_modified", true)?,
-            rmw_shared: self.table("coherence.rmw_shared", true)?,
-            memory: self.table("coherence.memory", false)?,
-            read_occupancy: self.cost("coherence.read_occupancy")?,
+        json!({
+            "protocol": protocol,
+            "migratory": migratory,
+            "line_bytes": self.line_bytes.unwrap_or(64),
+            "source": format!("protocol: {source}; {seen}; {line}"),
+            "provisional": true,
         })
     }
 
@@ -127,58 +127,34 @@ impl Calibration {
         (migratory, format!("migratory: a change after a read takes {}", after.unit.shown(after.value)))
     }
 
-    fn system(&self) -> Result<SystemTable> {
-        let on_cpu = match on_cpu_layer() {
-            OnCpuLayer::Rseq => OnCpuView::Rseq,
-            _ => OnCpuView::Unknown,
-        };
+    /// Returns what is known about the system but for what its services cost.
+    fn system(&self) -> Value {
+        let on_cpu = if on_cpu_layer() == OnCpuLayer::Rseq { "rseq" } else { "unknown" };
         let driver = self.idle_driver.as_deref();
         // Without a driver there are no states to choose from, and `haltpoll` has a guest's: the host decides.
         let idle_deepens = driver.is_none_or(|driver| driver == "haltpoll");
-        Ok(SystemTable {
-            on_cpu,
-            migration: true,
-            source: format!(
+        let exits = self.all("system.idle_exit").filter_map(|exit| {
+            let interrupt = self.all(IDLE_IPI).find(|ipi| idle_deepens && ipi.at == exit.at);
+            idle_exit(exit, interrupt)
+        });
+        json!({
+            "on_cpu": on_cpu,
+            "migration": true,
+            "source": format!(
                 "on_cpu: what turnwise finds in this process; migration: Linux, unless threads are pinned; idle CPUs: \
                  driver {}",
                 driver.unwrap_or("none")
             ),
-            provisional: false,
-            syscall: self.cost("system.syscall")?,
-            wait_call: self.optional("system.wait_call")?,
-            context_switch: self.cost("system.context_switch")?,
-            wake: self.cost("system.wake")?,
-            ipi: self.table("system.ipi", true)?,
-            yield_call: self.cost("system.yield_call")?,
-            latency: self.cost("system.latency")?,
-            min_granularity: self.cost("system.min_granularity")?,
-            wakeup_granularity: self.cost("system.wakeup_granularity")?,
-            slice_jitter: self.optional("system.slice_jitter")?,
-            idle_poll: None,
-            idle_deepens,
-            idle_exit: self
-                .all("system.idle_exit")
-                .filter_map(|exit| {
-                    let interrupt = self.all(IDLE_IPI).find(|ipi| idle_deepens && ipi.at == exit.at);
-                    idle_exit(exit, interrupt)
-                })
-                .collect(),
+            "idle_deepens": idle_deepens,
+            "idle_exit": exits.collect::<Vec<_>>(),
         })
-    }
-
-    fn optional(&self, key: &str) -> Result<Option<Cost>> {
-        self.all(key).next().map(|_| self.cost(key)).transpose()
-    }
-
-    fn cost(&self, key: &str) -> Result<Cost> {
-        let figure = self.all(key).next().with_context(|| format!("{key} was not measured"))?;
-        let cost = Cost::ns(rounded(figure.value), figure.source());
-        Ok(if figure.provisional { cost.provisional() } else { cost })
     }
 
     /// Returns the table of all distances of the grid. Those between which no two CPUs lie have the number of the next
     /// one, and make the table provisional.
-    fn table(&self, key: &str, near: bool) -> Result<Table> {
+    fn table(&self, key: &str) -> Value {
+        // Memory belongs to nodes.
+        let near = key != "coherence.memory";
         let t = &self.grid.topology;
         let farthest = t.hops.iter().copied().max().unwrap_or(0);
         let figures: Vec<&Figure> = self.all(key).collect();
@@ -186,10 +162,17 @@ impl Calibration {
         let same_core = (near && t.threads_per_core > 1).then(|| filled.at(Class::SAME_CORE));
         let same_cluster = (near && t.clusters_per_node > 1).then(|| filled.at(Class::SAME_CLUSTER));
         let same_node = filled.at(Class::SAME_NODE);
-        let hops = (1..=farthest).map(|hops| filled.at(Class::hops(hops))).collect();
+        let hops: Vec<f64> = (1..=farthest).map(|hops| filled.at(Class::hops(hops))).collect();
         let provisional = !filled.gaps.is_empty() || figures.iter().any(|figure| figure.provisional);
-        let source = filled.source();
-        Ok(Table { same_core, same_cluster, same_node, hops, unit: Unit::Ns, source, provisional })
+        json!({
+            "same_core": same_core,
+            "same_cluster": same_cluster,
+            "same_node": same_node,
+            "hops": hops,
+            "unit": "ns",
+            "source": filled.source(),
+            "provisional": provisional,
+        })
     }
 
     /// Returns what stands in a table where no two CPUs could be measured at all.
@@ -241,16 +224,32 @@ impl Filled<'_> {
     }
 }
 
-fn idle_exit(figure: &Figure, interrupt: Option<&Figure>) -> Option<IdleExit> {
+/// Returns lines of TOML, one for each key that has a value: twenty `[cpu.load_hit]` lines would not be a readable table.
+fn lines(table: &Value) -> Result<String> {
+    fn without_nothing(value: &Value) -> Value {
+        match value {
+            Value::Object(of) => {
+                let some = of.iter().filter(|(_, value)| !value.is_null());
+                some.map(|(key, value)| (key.clone(), without_nothing(value))).collect()
+            }
+            Value::Array(of) => of.iter().map(without_nothing).collect(),
+            other => other.clone(),
+        }
+    }
+    let table = toml::Table::try_from(without_nothing(table)).context("the machine file has no TOML form")?;
+    Ok(table.iter().map(|(key, value)| format!("{key} = {value}\n")).collect())
+}
+
+fn cost(figure: &Figure) -> Value {
+    json!({ "ns": rounded(figure.value), "source": figure.source(), "provisional": figure.provisional })
+}
+
+fn idle_exit(figure: &Figure, interrupt: Option<&Figure>) -> Option<Value> {
     let At::IdleNs(after) = figure.at else { return None };
-    Some(IdleExit {
-        after_ns: after as f64,
-        ns: Some(rounded(figure.value)),
-        cycles: None,
-        ipi_ns: interrupt.map(|ipi| rounded(ipi.value)),
-        source: figure.source(),
-        provisional: figure.provisional,
-    })
+    let mut exit = cost(figure);
+    exit["after_ns"] = json!(after as f64);
+    exit["ipi_ns"] = json!(interrupt.map(|ipi| rounded(ipi.value)));
+    Some(exit)
 }
 
 /// Rounds to picoseconds, the simulator's unit, at least one.
@@ -259,12 +258,12 @@ fn rounded(ns: f64) -> f64 {
 }
 
 /// Returns a guess: which cache answers reads of shared lines cannot be seen from outside.
-fn protocol(cpu: &str) -> (Protocol, &'static str) {
+fn protocol(cpu: &str) -> (&'static str, &'static str) {
     if cpu.contains("Intel") {
-        (Protocol::Mesif, "Intel's, by the maker's name")
+        ("mesif", "Intel's, by the maker's name")
     } else if cpu.contains("AMD") {
-        (Protocol::Moesi, "AMD's, by the maker's name")
+        ("moesi", "AMD's, by the maker's name")
     } else {
-        (Protocol::Mesi, "a guess")
+        ("mesi", "a guess")
     }
 }

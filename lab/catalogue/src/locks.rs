@@ -11,7 +11,6 @@ use turnwise::{
 };
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
-use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::linux_mutex::{self, LinuxMutex};
 use turnwise_lineage::osv_mutex::{self, OsvMutex};
 use turnwise_lineage::rename_lock::{self, RenameLock};
@@ -121,12 +120,12 @@ locks! {
         ia64("Ia64SpinLock<ExponentialCode>", "the ia64 spin lock with the back-off of the paper's code");
     "ia64-spin-prose": exclusive(Ia64SpinLock<ia64_spin::ExponentialProse, P>) =
         ia64("Ia64SpinLock<ExponentialProse>", "the ia64 spin lock with the back-off of its prose");
-    "inode-lock-spin": inode_lock(InodeLock<inode_lock::Spin, P>) =
-        ia64("InodeLock<Spin>", "the inode lock: a spin lock");
-    "inode-lock-backoff": inode_lock(InodeLock<inode_lock::BackOff, P>) =
-        ia64("InodeLock<BackOff>", "the inode lock: a spin lock with exponential back-off");
-    "inode-lock-rwsem": inode_lock(InodeLock<inode_lock::Rwsem, P>) =
-        lineage("InodeLock<Rwsem>", "the inode lock: an rwsem", "spin_backoff",
+    "inode-lock-spin": shared(Ia64SpinLock<ia64_spin::Plain, P>) =
+        ia64("Ia64SpinLock<Plain>", "the inode lock: a spin lock");
+    "inode-lock-backoff": shared(Ia64SpinLock<ia64_spin::ExponentialCode, P>) =
+        ia64("Ia64SpinLock<ExponentialCode>", "the inode lock: a spin lock with exponential back-off");
+    "inode-lock-rwsem": shared(RwsemXadd<rwsem_xadd::Fifo, P>) =
+        lineage("RwsemXadd<Fifo>", "the inode lock: an rwsem", "spin_backoff",
             Nature::RWSEM).order(FIFO).waiters("sleep");
     "osv-mutex-no-spin": exclusive(OsvMutex<osv_mutex::NoSpin, P>) =
         osv("OsvMutex<NoSpin>", "OSv's mutex, as it was", NEVER, Nature::OSV_MUTEX).waiters("sleep");

@@ -9,7 +9,6 @@ use turnwise::{
     LockRef, Permits, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
 };
 use turnwise_lineage::d_count::{self, DCount};
-use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
@@ -82,13 +81,6 @@ pub trait Visit<P: Threads>: Sized {
     }
     /// Visits a version of the lock around renames.
     fn rename_lock<V: rename_lock::Policy>(self, lock: Of<RenameLock<V, P>>) -> Self::Out {
-        self.shared(lock)
-    }
-    /// Visits a version of the inode lock.
-    fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V, P>>) -> Self::Out
-    where
-        V::Inner<P>: Debug,
-    {
         self.shared(lock)
     }
 }

@@ -1,7 +1,6 @@
 //! The `turnwise-lab` program: questions about locks and machines, answered by benchmarks, the simulator and the five
 //! papers' experiments.
 
-mod aim7;
 mod bench;
 mod calibrate;
 mod document;
@@ -38,7 +37,6 @@ enum Command {
     Sim(Box<sim::Args>),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
-    Aim7(Box<aim7::Args>),
     Mount(mount::Args),
     List(list::Args),
     Man(generate::ManArgs),
@@ -55,7 +53,6 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
-        Command::Aim7(args) => aim7::run(&args),
         Command::Mount(args) => mount::run(&args),
         Command::List(args) => list::run(&args),
         Command::Man(args) => pages::man(&args.directory, Cli::command()),

@@ -143,6 +143,8 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     }
 }
 
+readers_are_owners!([V: Policy, P: Platform] Ia64SpinLock<V, P>);
+
 impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     /// Takes a free lock.
     #[inline]

@@ -35,6 +35,30 @@ macro_rules! unlocked {
     };
 }
 
+/// Lets a lock without a read mode stand where a readers-writer lock is asked for: its readers are its owners.
+macro_rules! readers_are_owners {
+    ([$($generics:tt)*] $lock:ty) => {
+        // SAFETY: a reader is the lock's only owner, so no writer has it, and `RawLock` orders one after the other.
+        unsafe impl<$($generics)*> turnwise::raw::RawRwLock for $lock {
+            #[inline]
+            fn read(&self) {
+                self.lock();
+            }
+
+            #[inline]
+            fn try_read(&self) -> bool {
+                self.try_lock()
+            }
+
+            #[inline]
+            unsafe fn unlock_read(&self) {
+                // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
+                unsafe { self.unlock() };
+            }
+        }
+    };
+}
+
 /// Returns a word of the default platform.
 const fn word(value: u32) -> core::sync::atomic::AtomicU32 {
     core::sync::atomic::AtomicU32::new(value)
@@ -48,7 +72,6 @@ const fn wide(value: u64) -> core::sync::atomic::AtomicU64 {
 pub mod biased_rwlock;
 pub mod d_count;
 pub mod ia64_spin;
-pub mod inode_lock;
 pub mod linux_mutex;
 pub mod osv_mutex;
 pub mod queued_rwlock;
@@ -61,7 +84,6 @@ mod wait;
 pub use biased_rwlock::BiasedRwLock;
 pub use d_count::DCount;
 pub use ia64_spin::Ia64SpinLock;
-pub use inode_lock::InodeLock;
 pub use linux_mutex::LinuxMutex;
 pub use osv_mutex::OsvMutex;
 pub use queued_rwlock::QueuedRwLock;

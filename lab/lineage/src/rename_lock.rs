@@ -33,19 +33,12 @@ use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock: what is inside, and what a blocking reader does. Only the three types below exist.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
-    /// The type of the lock inside.
-    type Inner<P: Platform>: RawLock;
+    /// The type of the lock inside. Where it has no read mode, blocking readers exclude each other.
+    type Inner<P: Platform>: RawRwLock;
     /// The lock inside, unlocked.
     const UNLOCKED: Self::Inner<DefaultPlatform>;
-    /// Begins a blocking read.
-    fn read<P: Platform>(lock: &RenameLock<Self, P>);
-    /// Begins a blocking read if that is possible at once.
-    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool;
-    /// Ends a blocking read.
-    ///
-    /// # Safety
-    /// The caller has the lock by [`Policy::read`].
-    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>);
+    /// Whether a blocking reader is a writer.
+    const READERS_WRITE: bool = false;
 }
 
 /// Linux 3.10-rc1: blocking readers take it for writing.
@@ -58,55 +51,15 @@ pub struct SeqExclusive;
 impl Policy for Exclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
     const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
-    #[inline]
-    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
-        lock.lock();
-    }
-    #[inline]
-    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
-        lock.try_lock()
-    }
-    #[inline]
-    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
-        unsafe { lock.unlock() };
-    }
+    const READERS_WRITE: bool = true;
 }
-
 impl Policy for SeqRw {
     type Inner<P: Platform> = BiasedRwLock<P>;
     const UNLOCKED: BiasedRwLock = BiasedRwLock::new();
-    #[inline]
-    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
-        lock.inner.read();
-    }
-    #[inline]
-    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
-        lock.inner.try_read()
-    }
-    #[inline]
-    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: contract of `RawRwLock::unlock_read`, which is the caller's, too: it has the lock for reading.
-        unsafe { lock.inner.unlock_read() };
-    }
 }
-
 impl Policy for SeqExclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
     const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
-    #[inline]
-    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
-        lock.inner.lock();
-    }
-    #[inline]
-    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
-        lock.inner.try_lock()
-    }
-    #[inline]
-    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
-        unsafe { lock.inner.unlock() };
-    }
 }
 
 seal!(Exclusive, SeqExclusive, SeqRw);
@@ -167,20 +120,20 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RenameLock<V, P> {
     /// Begins a blocking read: no writer until it ends. [`SeqRw`] lets other readers in; [`Exclusive`] writes.
     #[inline]
     fn read(&self) {
-        V::read(self);
+        if V::READERS_WRITE { self.lock() } else { self.inner.read() }
     }
 
     /// Begins a blocking read if that is possible at once.
     #[inline]
     fn try_read(&self) -> bool {
-        V::try_read(self)
+        if V::READERS_WRITE { self.try_lock() } else { self.inner.try_read() }
     }
 
     /// Ends a blocking read.
     #[inline]
     unsafe fn unlock_read(&self) {
-        // SAFETY: contract of `RawRwLock::unlock_read`, which is that of `Policy::unlock_read`.
-        unsafe { V::unlock_read(self) };
+        // SAFETY: contract of `RawRwLock::unlock_read`, which is the caller's, too: `read` locked it in the same way.
+        unsafe { if V::READERS_WRITE { self.unlock() } else { self.inner.unlock_read() } };
     }
 }
 

@@ -86,6 +86,8 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     }
 }
 
+readers_are_owners!([P: Platform] KernelTicketLock<P>);
+
 impl<P: Platform> KernelTicketLock<P> {
     /// Runs `section` with the lock held.
     #[inline]

@@ -6,9 +6,9 @@ use turnwise::platform::{Bare, Native, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
 use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy};
-use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::osv_mutex::{self, NoSpin, OsvMutex, OwnerAtWake, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_lineage::rename_lock::{Exclusive, RenameLock, SeqRw};
+use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 20_000 };
 /// Rounds where a queue of tickets waits behind a preempted thread.
@@ -23,8 +23,7 @@ fn sizes_are_those_of_the_pages() {
     assert_eq!(size_of::<RenameLock<Exclusive>>(), 12);
     assert_eq!(size_of::<RenameLock<SeqRw>>(), 8);
     assert_eq!(size_of::<Ia64SpinLock<Plain>>(), 4);
-    assert_eq!(size_of::<InodeLock<inode_lock::BackOff>>(), 4);
-    assert_eq!(size_of::<InodeLock<inode_lock::Rwsem>>(), 32);
+    assert_eq!(size_of::<RwsemXadd<Fifo>>(), 32);
     assert_eq!(size_of::<OsvMutex<NoSpin>>(), 40);
     assert_eq!(size_of::<OsvMutex<Spin>>(), 40);
 }
@@ -179,7 +178,7 @@ fn ia64_excludes() {
 
 #[test]
 fn readers_of_the_rwsem_come_together() {
-    let lock = InodeLock::<inode_lock::Rwsem>::new();
+    let lock = RwsemXadd::<Fifo>::new();
     lock.read();
     assert!(lock.try_read() && lock.is_locked());
     assert!(!lock.try_lock());
@@ -189,7 +188,7 @@ fn readers_of_the_rwsem_come_together() {
         lock.unlock_read();
     }
     assert!(lock.try_lock() && !lock.try_read());
-    let lock = InodeLock::<inode_lock::Spin>::new();
+    let lock = Ia64SpinLock::<Plain>::new();
     assert!(lock.try_read());
     assert!(!lock.try_lock() && !lock.try_read());
     // SAFETY: acquired above.

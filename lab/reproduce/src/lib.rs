@@ -6,12 +6,11 @@
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
 //! | `template.rs` | the report of each from its figures, by its `report.jinja` |
 //! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
-//! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
+//! | `pool.rs`, `fit.rs` | many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the papers' machine |
 //! | `locks.rs` | locks of the catalogue, by name |
-//! | `scaling.rs` | curves from 1 to 1024 CPUs |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
 mod aim7_runs;
@@ -20,23 +19,22 @@ mod dcache;
 pub mod explanations;
 pub mod fit;
 mod handoff_spin;
-pub mod here;
 mod locks;
 mod mean;
 mod mutex_spinners;
 pub mod pool;
 pub mod report;
 mod rwsem_stealing;
-mod scaling;
 mod score;
 mod spin_backoff;
 pub mod template;
 mod words;
 
 use anyhow::{Context as _, Result};
-use pool::{Pool, Progress, Turns};
+use pool::{Pool, Turns};
 use report::PaperReport;
 use std::panic::resume_unwind;
+use turnwise_present::progress::ProgressBar;
 
 /// A paper that can be reproduced.
 pub struct Paper {
@@ -45,7 +43,7 @@ pub struct Paper {
     /// One line for lists.
     pub help: &'static str,
     /// About how many runs it takes, short and in full.
-    pub runs: [usize; 2],
+    pub runs: [u64; 2],
     run: fn(&Context<'_>) -> Result<PaperReport>,
     words: &'static str,
     report: &'static str,
@@ -81,8 +79,6 @@ pub struct Context<'a> {
     pub quick: bool,
     /// The least that makes every row appear, whatever it shows: for tests.
     pub least: bool,
-    /// Whether to run the workload here, too.
-    pub metal: bool,
     /// Where simulations run.
     pub pool: &'a Pool<'a>,
 }
@@ -94,8 +90,6 @@ pub struct Options {
     pub seed: u64,
     /// A short version.
     pub quick: bool,
-    /// Whether to run the workloads here, too.
-    pub metal: bool,
     /// Simulations that run at a time, over all papers.
     pub jobs: usize,
 }
@@ -105,16 +99,16 @@ pub struct Options {
 ///
 /// # Errors
 /// That of the first paper that has one, when all are done.
-pub fn run_all(documents: &[&'static Paper], options: Options, progress: &dyn Progress) -> Result<Vec<PaperReport>> {
+pub fn run_all(documents: &[&'static Paper], options: Options, progress: &ProgressBar) -> Result<Vec<PaperReport>> {
     let turns = Turns::new(options.jobs);
-    let Options { seed, quick, metal, .. } = options;
+    let Options { seed, quick, .. } = options;
     let turns = &turns;
     std::thread::scope(|scope| {
         let start = |(rank, document): (usize, &&'static Paper)| {
             let document = *document;
             scope.spawn(move || {
                 let pool = Pool::new(turns, rank, progress);
-                let context = Context { seed, quick, least: false, metal, pool: &pool };
+                let context = Context { seed, quick, least: false, pool: &pool };
                 document.run(&context).with_context(|| document.name)
             })
         };
@@ -134,11 +128,6 @@ impl Context<'_> {
     /// Does it unless this is the short version.
     fn in_full<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
         (!self.quick).then(run).transpose()
-    }
-
-    /// Does it while no simulation runs, if the workload is to run here, too.
-    fn on_metal<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        self.metal.then(|| self.pool.alone(run)).transpose()
     }
 
     /// Returns the rounds of a fit; one or two are enough for a test.
@@ -162,8 +151,8 @@ impl Paper {
     /// # Errors
     /// A lock broke its guarantee, or threads made no progress.
     pub fn run(&self, context: &Context<'_>) -> Result<PaperReport> {
-        let progress = context.pool.progress();
-        progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));
+        context.pool.progress.inc_length(context.choose(self.runs[0], self.runs[1]));
+        context.pool.progress.set_message(self.name);
         (self.run)(context)
     }
 }

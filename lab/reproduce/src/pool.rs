@@ -3,22 +3,7 @@
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
-/// A receiver of progress reports.
-pub trait Progress: Sync {
-    /// Notes that a paper begins, which takes about this many runs.
-    fn begin(&self, document: &str, runs: usize);
-    /// Notes that a run is done.
-    fn done(&self, what: &str);
-}
-
-/// A receiver that ignores them.
-pub struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _document: &str, _runs: usize) {}
-    fn done(&self, _what: &str) {}
-}
+use turnwise_present::progress::ProgressBar;
 
 /// Turns to run on this machine, this many at a time, for all pools.
 pub struct Turns {
@@ -46,7 +31,7 @@ impl Turns {
     }
 
     /// Waits for a turn, before all waiters with a higher rank.
-    fn take(&self, rank: usize) -> Taken<'_> {
+    fn take(&self, rank: usize) -> Turn<'_> {
         let mut state = self.state();
         state.waiting.push(rank);
         while state.free == 0 || state.waiting.iter().any(|&other| other < rank) {
@@ -57,30 +42,17 @@ impl Turns {
         state.free -= 1;
         // Another turn may be free for waiters behind this one.
         self.changed.notify_all();
-        Taken { turns: self, count: 1 }
-    }
-
-    /// Waits until no turn is taken, and takes them all.
-    fn take_all(&self) -> Taken<'_> {
-        let mut state = self.state();
-        while state.free < self.all {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.free = 0;
-        Taken { turns: self, count: self.all }
+        Turn(self)
     }
 }
 
-/// Turns, until it is dropped.
-struct Taken<'a> {
-    turns: &'a Turns,
-    count: usize,
-}
+/// A turn, until it is dropped.
+struct Turn<'a>(&'a Turns);
 
-impl Drop for Taken<'_> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.turns.state().free += self.count;
-        self.turns.changed.notify_all();
+        self.0.state().free += 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -88,26 +60,15 @@ impl Drop for Taken<'_> {
 pub struct Pool<'a> {
     turns: &'a Turns,
     rank: usize,
-    progress: &'a dyn Progress,
+    /// The bar of all runs, whose number is a guess, since that of a fit is not known in advance.
+    pub(crate) progress: &'a ProgressBar,
 }
 
 impl<'a> Pool<'a> {
     /// Returns a pool whose runs go before those of pools with a higher rank.
     #[must_use]
-    pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
+    pub fn new(turns: &'a Turns, rank: usize, progress: &'a ProgressBar) -> Pool<'a> {
         Pool { turns, rank, progress }
-    }
-
-    /// Runs `f` while no simulation runs in this pool or another: for measurements of this machine.
-    pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _all = self.turns.take_all();
-        f()
-    }
-
-    /// Returns the observer that is kept up to date.
-    #[must_use]
-    pub fn progress(&self) -> &dyn Progress {
-        self.progress
     }
 
     /// Does `one` for each of `items`, the last first, as these tend to be the largest; results in the order of
@@ -121,7 +82,7 @@ impl<'a> Pool<'a> {
         items: &[T],
         one: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        self.map_longest_first(what, items, |_| 0, one)
+        self.map_longest_first(|_| what.to_owned(), items, |_| 0, one)
     }
 
     /// Does `one` for each of `items`, those with the greatest cost first, so that no long one is left for the end.
@@ -129,11 +90,11 @@ impl<'a> Pool<'a> {
     ///
     /// # Errors
     /// That of the first item that has one.
-    pub fn map_longest_first<T: Sync, R: Send>(
+    pub fn map_longest_first<T: Sync, R: Send, C: Ord>(
         &self,
-        what: &str,
+        what: impl Fn(&T) -> String + Sync,
         items: &[T],
-        cost: impl Fn(&T) -> u64,
+        cost: impl Fn(&T) -> C,
         one: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let mut order: Vec<usize> = (0..items.len()).collect();
@@ -148,7 +109,11 @@ impl<'a> Pool<'a> {
                     one(&items[place])
                 };
                 failed.fetch_or(result.is_err(), Relaxed);
-                self.progress.done(what);
+                self.progress.set_message(what(&items[place]));
+                self.progress.inc(1);
+                if Some(self.progress.position()) > self.progress.length() {
+                    self.progress.inc_length(1);
+                }
                 results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
             }
         };
@@ -172,10 +137,16 @@ mod tests {
     fn results_are_in_order_whichever_thread_made_them() {
         for jobs in [1, 7] {
             let turns = Turns::new(jobs);
-            let doubled = Pool::new(&turns, 0, &Silent).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
+            let doubled =
+                Pool::new(&turns, 0, &ProgressBar::hidden()).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
             assert_eq!(doubled, [2, 4, 6, 8]);
         }
-        assert!(Pool::new(&Turns::new(3), 0, &Silent).map("", &[], |n: &u8| Ok(*n)).expect("none fails").is_empty());
+        assert!(
+            Pool::new(&Turns::new(3), 0, &ProgressBar::hidden())
+                .map("", &[], |n: &u8| Ok(*n))
+                .expect("none fails")
+                .is_empty()
+        );
     }
 
     #[test]
@@ -186,7 +157,12 @@ mod tests {
             Ok(*item)
         };
         let turns = Turns::new(1);
-        let results = Pool::new(&turns, 0, &Silent).map_longest_first("", &[3, 9, 1, 7], |item| *item, one);
+        let results = Pool::new(&turns, 0, &ProgressBar::hidden()).map_longest_first(
+            |_| String::new(),
+            &[3, 9, 1, 7],
+            |item| *item,
+            one,
+        );
         assert_eq!(results.expect("none fails"), [3, 9, 1, 7]);
         assert_eq!(done.into_inner().unwrap_or_else(PoisonError::into_inner), [9, 7, 3, 1]);
     }
@@ -195,12 +171,16 @@ mod tests {
     fn a_failure_is_reported() {
         let one = |n: &i32| if *n == 2 { anyhow::bail!("not {n}") } else { Ok(*n) };
         assert_eq!(
-            Pool::new(&Turns::new(2), 0, &Silent).map("", &[1, 2, 3], one).expect_err("one fails").to_string(),
+            Pool::new(&Turns::new(2), 0, &ProgressBar::hidden())
+                .map("", &[1, 2, 3], one)
+                .expect_err("one fails")
+                .to_string(),
             "not 2"
         );
     }
+
     #[test]
-    fn pools_share_turns_and_nothing_runs_beside_what_must_be_alone() {
+    fn pools_share_turns() {
         let (turns, running) = (Turns::new(2), AtomicUsize::new(0));
         let most = AtomicUsize::new(0);
         let one = |_: &u8| {
@@ -211,11 +191,10 @@ mod tests {
         };
         std::thread::scope(|scope| {
             for rank in 0..4 {
-                let (turns, running, one) = (&turns, &running, &one);
+                let (turns, one) = (&turns, &one);
                 scope.spawn(move || {
-                    let pool = Pool::new(turns, rank, &Silent);
-                    pool.map("", &[0_u8; 8], one).expect("none fails");
-                    pool.alone(|| assert_eq!(running.load(Relaxed), 0));
+                    let bar = ProgressBar::hidden();
+                    let pool = Pool::new(turns, rank, &bar);
                     pool.map("", &[0_u8; 8], one).expect("none fails");
                 });
             }

@@ -12,7 +12,9 @@ use turnwise_present::machine::Machine;
 use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or is removed.
-pub const FORMAT: &str = "turnwise-reproduction/1";
+pub const FORMAT: &str = "turnwise-reproduction/2";
+/// The format before, which has the same fields and more.
+pub const FORMER_FORMAT: &str = "turnwise-reproduction/1";
 
 /// All papers of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,7 +31,7 @@ pub struct Reproduction {
     pub quick: bool,
     /// This machine.
     pub host: Machine,
-    /// How many rows, bars and claims came out.
+    /// How many rows and claims came out.
     #[serde(default)]
     pub score: Score,
     /// The papers.
@@ -61,20 +63,14 @@ pub struct PaperReport {
     pub chosen: Vec<String>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
-    /// The requirements on the whole paper.
-    pub bars: Vec<Bar>,
-    /// Other runs: of other machines, other constants, and on metal.
+    /// Other runs: of other machines, and with other constants.
     pub listings: Vec<Listing>,
     /// Curves.
     pub plots: Vec<Plot>,
-    /// The same workload on a modern machine of 1 to 1024 CPUs, with today's locks and the paper's; the first is the
-    /// main one.
-    #[serde(default)]
-    pub beyond: Vec<Plot>,
     /// What may explain the misses.
     #[serde(default)]
     pub whys: Vec<Explanation>,
-    /// Why bars were missed, and notes on the figures.
+    /// Notes on the figures.
     pub notes: Vec<String>,
     /// What a short version left out.
     pub left_out: Vec<String>,
@@ -122,8 +118,6 @@ pub enum Bound {
     Factor(f64),
     /// The side of zero on which it lies; a value nearer to zero than this has no sign.
     Sign(f64),
-    /// Below this.
-    Below(f64),
 }
 
 impl Bound {
@@ -136,7 +130,6 @@ impl Bound {
             Bound::ShareOrPoints(share, points) => (ours - published).abs() <= points.max(share * published.abs()),
             Bound::Factor(factor) => (1.0 / factor..=factor).contains(&(ours / published)),
             Bound::Sign(nothing) => sign(ours, nothing) == sign(published, nothing),
-            Bound::Below(most) => ours.abs() < most,
         }
     }
 
@@ -157,7 +150,6 @@ impl Bound {
             }
             Bound::Factor(factor) => format!("a factor {factor}"),
             Bound::Sign(nothing) => format!("the sign (below {nothing}: none)"),
-            Bound::Below(most) => format!("below {most}"),
         }
     }
 }
@@ -200,13 +192,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Returns a figure that follows from published ones.
-    #[must_use]
-    pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
-        let (key, label, said) = (key.into(), label.into(), figure(published));
-        Row { key, label, said, published: Some(published), ..Row::default() }
-    }
-
     /// Adds what was published at its key, unless the row has a figure that follows from published ones.
     ///
     /// # Errors
@@ -219,18 +204,6 @@ impl Row {
             (self.published, self.said) = (claim.number, claim.text);
         }
         Ok(())
-    }
-
-    /// Sets our figure.
-    #[must_use]
-    pub fn ours(self, ours: f64) -> Row {
-        Row { ours: Some(ours), ..self }
-    }
-
-    /// Returns the row, which may be off by this much.
-    #[must_use]
-    pub fn within(self, bound: Bound) -> Row {
-        Row { bound: Some(bound), ..self }
     }
 
     /// Returns (ours - published) / published.
@@ -262,10 +235,7 @@ impl Row {
     #[must_use]
     pub fn error_text(&self) -> String {
         match (self.published.zip(self.ours), self.bound) {
-            (
-                Some((published, ours)),
-                Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_) | Bound::Below(_)),
-            ) => {
+            (Some((published, ours)), Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_))) => {
                 format!("{:+.1} points", ours - published)
             }
             (Some(_), _) => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
@@ -330,27 +300,6 @@ pub struct Claim {
     pub ours: String,
     /// Whether it holds.
     pub verdict: Verdict,
-}
-
-impl Claim {
-    /// Returns a claim with its figures.
-    #[must_use]
-    pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
-        Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
-    }
-}
-
-/// A requirement on a paper as a whole.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Bar {
-    /// The requirement.
-    pub asked: String,
-    /// What was found.
-    pub found: String,
-    /// Whether that is enough.
-    pub met: bool,
-    /// Why it was missed.
-    pub why: Option<String>,
 }
 
 /// A table of ours.
@@ -419,34 +368,44 @@ impl PaperReport {
 mod tests {
     use super::*;
 
+    fn row(published: f64, ours: f64, bound: Bound) -> Row {
+        Row { published: Some(published), ours: Some(ours), bound: Some(bound), ..Row::default() }
+    }
+
+    fn within(row: &Row, bound: Bound) -> Row {
+        Row { bound: Some(bound), ..row.clone() }
+    }
+
     #[test]
     fn a_row_is_judged_by_its_bound_and_not_if_it_was_fitted() {
-        let mut row = Row { key: "spin_backoff.rows[0].spin[0]".to_owned(), ..Row::default() }.ours(4.2);
+        let key = "spin_backoff.rows[0].spin[0]".to_owned();
+        let mut row = Row { key, ours: Some(4.2), ..Row::default() };
         row.complete().expect("it is there");
         assert_eq!((row.met(), row.error_text().as_str()), (None, "+5.3%"));
-        assert_eq!(row.clone().within(Bound::Share(0.25)).met(), Some(true));
-        assert_eq!(row.clone().within(Bound::Share(0.05)).verdict(), "missed");
-        assert_eq!(Row { fitted: true, ..row.clone() }.within(Bound::Share(0.25)).verdict(), "fitted");
-        assert_eq!(row.clone().within(Bound::Points(0.1)).error_text(), "+0.2 points");
-        let follows = Row { unjudged: Some("follows from a fitted row".to_owned()), ..row.within(Bound::Share(0.25)) };
+        assert_eq!(within(&row, Bound::Share(0.25)).met(), Some(true));
+        assert_eq!(within(&row, Bound::Share(0.05)).verdict(), "missed");
+        assert_eq!(Row { fitted: true, ..within(&row, Bound::Share(0.25)) }.verdict(), "fitted");
+        assert_eq!(within(&row, Bound::Points(0.1)).error_text(), "+0.2 points");
+        let follows =
+            Row { unjudged: Some("follows from a fitted row".to_owned()), ..within(&row, Bound::Share(0.25)) };
         assert_eq!((follows.met(), follows.verdict()), (None, "follows from a fitted row"));
     }
 
     #[test]
     fn a_mean_is_met_at_both_ends_of_its_standard_error() {
-        let row = Row::derived("a / b", "ratio", 2.0).ours(2.3).within(Bound::Share(0.25));
+        let row = row(2.0, 2.3, Bound::Share(0.25));
         let met = |error| Row { standard_error: Some(error), ..row.clone() }.met();
         assert_eq!((met(0.1), met(0.3)), (Some(true), Some(false)));
     }
 
     #[test]
     fn a_row_that_nothing_would_meet_tells_something() {
-        let change = |published, ours| Row::derived("a", "a change", published).ours(ours).within(Bound::Points(10.0));
+        let change = |published, ours| row(published, ours, Bound::Points(10.0));
         let routine = |row| Row { routine: true, ..row };
         assert!(change(34.0, 30.0).informative() && !routine(change(34.0, 30.0)).informative());
         assert!(!change(3.0, 0.0).informative() && change(3.0, 20.0).informative());
         assert!(!Row { fitted: true, ..change(34.0, 30.0) }.informative());
-        let time = |ours| Row::derived("a", "a time", 5.0).ours(ours).within(Bound::Factor(1.5));
+        let time = |ours| row(5.0, ours, Bound::Factor(1.5));
         assert!(time(5.0).informative() && routine(time(9.0)).informative());
     }
 

@@ -1,4 +1,4 @@
-//! How much of a reproduction is right: rows, bars and claims.
+//! How much of a reproduction is right: rows and claims.
 
 use crate::report::{PaperReport, Verdict};
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,6 @@ pub struct Score {
     pub rows_met: usize,
     /// Rows that were judged.
     pub rows_judged: usize,
-    /// Bars that were met.
-    pub bars_met: usize,
-    /// All bars.
-    pub bars: usize,
     /// Claims that hold in direction and in size.
     pub claims_held: usize,
     /// Claims that hold in direction only.
@@ -33,8 +29,6 @@ impl Score {
             let claims = |verdict| document.claims.iter().filter(|claim| claim.verdict == verdict).count();
             score.rows_met += met;
             score.rows_judged += judged;
-            score.bars_met += document.bars.iter().filter(|bar| bar.met).count();
-            score.bars += document.bars.len();
             score.claims_held += claims(Verdict::Holds);
             score.claims_in_direction += claims(Verdict::Direction);
             score.claims += document.claims.len();
@@ -45,11 +39,11 @@ impl Score {
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Score { rows_met, rows_judged, bars_met, bars, claims_held, claims_in_direction, claims } = self;
+        let Score { rows_met, rows_judged, claims_held, claims_in_direction, claims } = self;
         write!(
             f,
             "{claims_held} of {claims} claims hold, {claims_in_direction} more in direction; {rows_met} of \
-             {rows_judged} judged rows lie within their bounds; {bars_met} of {bars} bars are met"
+             {rows_judged} judged rows lie within their bounds"
         )
     }
 }

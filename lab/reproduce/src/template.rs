@@ -1,4 +1,4 @@
-//! A paper's tables, claims, bars, listings and curves: `report.jinja` in its folder states in TOML which figure of
+//! A paper's tables, claims, listings and curves: `report.jinja` in its folder states in TOML which figure of
 //! ours stands beside which published one, how far it may be off, and what is said of it. What the paper published is
 //! `published` there, what its runs showed is `ours`.
 //!
@@ -8,13 +8,12 @@
 //! | `value(v)`, `seeds(v)` | lines of a row: our mean with its standard error, and with the range of the seeds |
 //! | `gain(a, b)` | the same lines, of the change from the mean of a to that of b |
 //! | `within(bound, published, ours)` | whether a bound holds |
-//! | `gain_within(bound, published, a, b)` | the same of that change, at both ends of its standard error |
 //! | `verdict(size, direction)` | the verdict on a claim |
 //! | `x\|digits`, `x\|time`, `x\|fixed(1)`, `x\|signed(0)` | a number; nanoseconds; with one decimal; with a sign |
 
 use crate::Paper;
 use crate::mean::{Mean, change, gain, mean};
-use crate::report::{Bar, Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict, figure};
+use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict, figure};
 use anyhow::{Context as _, Result};
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{Environment, UndefinedBehavior, escape_formatter, syntax::SyntaxConfig};
@@ -32,7 +31,6 @@ struct Stated {
     fitted: Vec<Fitted>,
     tables: Vec<Table>,
     claims: Vec<Claim>,
-    bars: Vec<Bar>,
     listings: Vec<Listing>,
     #[serde(default)]
     plots: Vec<Plot>,
@@ -46,23 +44,21 @@ struct Values<T> {
 }
 
 impl PaperReport {
-    /// Adds what the paper's template states of these figures, and curves to 1024 CPUs.
+    /// Adds what the paper's template states of these figures.
     ///
     /// # Errors
     /// The template is wrong, or a row's key is not in `published.toml`.
-    pub(crate) fn state(self, ours: impl Serialize, beyond: impl IntoIterator<Item = Plot>) -> Result<PaperReport> {
+    pub(crate) fn state(self, ours: impl Serialize) -> Result<PaperReport> {
         let name = format!("{}/report.jinja", self.name);
         let values = Values { published: published::typed(&self.name)?, ours };
         let text = render(&environment()?, &name, Paper::named(&self.name)?.report, values)?;
         let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
-        let Stated { published_on, workload, fitted, mut tables, claims, mut bars, listings, plots } = stated;
+        let Stated { published_on, workload, fitted, mut tables, claims, listings, plots } = stated;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
             row.complete()?;
         }
-        bars.iter_mut().for_each(|bar| bar.why = bar.why.take().filter(|why| !bar.met && !why.is_empty()));
         let (published_on, workload) = (published_on.unwrap_or(self.published_on), workload.unwrap_or(self.workload));
-        let beyond = beyond.into_iter().collect();
-        Ok(PaperReport { published_on, workload, fitted, tables, claims, bars, listings, plots, beyond, ..self })
+        Ok(PaperReport { published_on, workload, fitted, tables, claims, listings, plots, ..self })
     }
 }
 
@@ -101,9 +97,6 @@ pub fn environment() -> Result<Environment<'static>> {
             + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
     });
     env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
-    env.add_function("gain_within", |Serde(bound): Serde<Bound>, published: f64, before: Vec<f64>, after: Vec<f64>| {
-        bound.holds_for(published, gain(&before, &after))
-    });
     env.add_function("verdict", |size: bool, direction: bool| match Verdict::of(size, direction) {
         Verdict::Holds => "holds",
         Verdict::Direction => "direction",

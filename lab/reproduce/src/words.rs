@@ -1,7 +1,7 @@
 //! The text about a paper apart from its figures: `words.toml` in its folder.
 
 use crate::explanations::Explanation;
-use crate::report::{PaperReport, Plot};
+use crate::report::PaperReport;
 use crate::{Context, Paper, page};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,6 @@ struct Words {
     left_out: Vec<String>,
     #[serde(default)]
     notes: Vec<String>,
-    #[serde(default)]
-    note_on_curves: Option<String>,
     #[serde(rename = "why")]
     whys: Vec<Explanation>,
 }
@@ -40,7 +38,7 @@ impl Words {
 
     fn all(&self) -> impl Iterator<Item = &String> {
         let lists = [&self.chosen, &self.facts, &self.left_out, &self.notes];
-        lists.into_iter().flatten().chain(&self.workload).chain(&self.note_on_curves)
+        lists.into_iter().flatten().chain(&self.workload)
     }
 }
 
@@ -60,9 +58,8 @@ impl PaperReport {
         machine: &Machine,
         numbers: &[Number<'_>],
         ours: impl Serialize,
-        beyond: impl IntoIterator<Item = Plot>,
     ) -> Result<PaperReport> {
-        PaperReport::begin(context, name, machine, numbers)?.state(ours, beyond)
+        PaperReport::begin(context, name, machine, numbers)?.state(ours)
     }
 
     /// Returns the report of a paper with what is published and noted about it, without figures yet.
@@ -75,9 +72,8 @@ impl PaperReport {
         let words = Words::of(name, numbers)?;
         let open = words.all().find(|text| text.contains(['{', '}']));
         ensure!(open.is_none(), "{name}/words.toml: a number is missing: {}", open.map_or("", String::as_str));
-        let Words { workload, chosen, facts, left_out, mut notes, note_on_curves, whys } = words;
+        let Words { workload, chosen, facts, left_out, mut notes, whys } = words;
         notes.push(page(name));
-        notes.extend(note_on_curves.filter(|_| !context.quick));
         let label = |label| published::text(name, label);
         Ok(PaperReport {
             name: name.to_owned(),

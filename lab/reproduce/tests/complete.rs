@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 use turnwise_bench::published;
-use turnwise_reproduce::pool::{self, Pool, Turns};
+use turnwise_present::progress::ProgressBar;
+use turnwise_reproduce::pool::{Pool, Turns};
 use turnwise_reproduce::report::{PaperReport, Verdict};
 use turnwise_reproduce::{Context, PAPERS};
 
 fn report(name: &str) -> PaperReport {
     let turns = Turns::new(2);
-    let pool = Pool::new(&turns, 0, &pool::Silent);
-    let context = Context { seed: 1, quick: true, least: true, metal: false, pool: &pool };
+    let bar = ProgressBar::hidden();
+    let pool = Pool::new(&turns, 0, &bar);
+    let context = Context { seed: 1, quick: true, least: true, pool: &pool };
     let document = PAPERS.iter().find(|document| document.name == name).expect("it can be reproduced");
     document.run(&context).expect("it runs")
 }
@@ -34,8 +36,7 @@ fn complete(name: &str) {
         let row = rows.iter().find(|row| row.key.ends_with(&fitted.on)).expect("it was fitted on a row");
         assert!(row.fitted && row.met().is_none(), "{}", row.key);
     }
-    assert!(!report.left_out.is_empty() && !report.bars.is_empty());
-    assert!(report.bars.iter().all(|bar| bar.met == bar.why.is_none() || bar.why.is_none()));
+    assert!(!report.left_out.is_empty());
     for claim in report.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
         let explained = report.whys.iter().any(|why| why.is_about(claim));
         assert!(explained, "words.toml has nothing about the claim: {}", claim.what);

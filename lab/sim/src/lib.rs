@@ -10,7 +10,6 @@
 mod engine;
 pub mod experiment;
 mod platform;
-pub mod selfbench;
 pub mod spec;
 
 pub use engine::{

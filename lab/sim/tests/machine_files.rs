@@ -1,6 +1,6 @@
 //! Machine files: those that come with the program, and the errors for wrong ones.
 
-use turnwise_sim::spec::file::{MachineFile, parse};
+use turnwise_sim::spec::file::parse;
 use turnwise_sim::spec::{Class, IdleState, Machine, OnCpuView, Protocol, SpecError, builtin, load};
 
 /// Several nodes, one cluster, one thread a core.
@@ -232,33 +232,6 @@ fn provisional_sources_say_how_they_came_about() {
             assert_eq!(said, source.provisional, "{name}: {}: {}", source.key, source.source);
         }
     }
-}
-
-/// `turnwise-lab calibrate` writes what `parse` reads.
-#[test]
-fn files_survive_writing() {
-    for (name, text) in builtin() {
-        let file: MachineFile = toml::from_str(text).expect("as it comes");
-        let written = file.to_toml().expect("numbers fit TOML");
-        let read: MachineFile = toml::from_str(&written).unwrap_or_else(|e| panic!("{name}: {e}\n{written}"));
-        assert_eq!(read, file, "{name}:\n{written}");
-        let again = parse(&written, name).unwrap_or_else(|e| panic!("{e}\n{written}"));
-        assert_eq!(again, machine(name));
-        assert!(written.lines().any(|line| line.starts_with("load_hit = { ")), "not a line for each key:\n{written}");
-    }
-}
-
-#[test]
-fn files_can_be_checked_before_they_are_written() {
-    let mut file: MachineFile = toml::from_str(WESTMERE).expect("as it comes");
-    assert_eq!(file.machine("calibration"), parse(WESTMERE, "").map_err(|e| panic!("{e}")));
-    file.cpu.load_hit.cycles = Some(f64::NAN);
-    let error = file.machine("calibration").expect_err("not a number");
-    let written = file.to_toml().expect("numbers fit TOML");
-    let line = written.lines().position(|line| line.starts_with("load_hit")).map(|index| index + 1);
-    assert_eq!((error.key.as_str(), error.line), ("cpu.load_hit", line));
-    let text = error.to_string();
-    assert!(text.contains("error: `cpu.load_hit`: NaN is not a time") && text.contains("--> calibration:"), "{text}");
 }
 
 #[test]

@@ -64,7 +64,6 @@ impl SimMachine {
     /// Describes this machine.
     #[must_use]
     pub fn of(machine: &Machine) -> SimMachine {
-        let numbers = machine.numbers();
         SimMachine {
             name: machine.name.clone(),
             title: machine.title.clone(),
@@ -72,8 +71,8 @@ impl SimMachine {
             nodes: machine.topology.nodes,
             fingerprint: machine.fingerprint(),
             provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
-            numbers: numbers.len() as u32,
-            from_memory: numbers.iter().filter(|number| number.provisional).count() as u32,
+            numbers: machine.numbers().count() as u32,
+            from_memory: machine.numbers().filter(|number| number.provisional).count() as u32,
         }
     }
 }

@@ -80,6 +80,6 @@ pub const QUIET: &str = "interrupts off";
 
 /// Charges this much time of the kernel's code.
 #[track_caller]
-fn charge<H: Host>(ns: u32) {
+pub(super) fn charge<H: Host>(ns: u32) {
     H::charge(turnwise_vfs::Work::Exactly { ns });
 }

@@ -15,7 +15,7 @@ mod tree;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use bytesize::ByteSize;
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use counts::Counts;
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use server::Server;
@@ -26,7 +26,7 @@ use tree::Tree;
 use turnwise::platform::Native;
 use turnwise_vfs::LockSet;
 use turnwise_vfs::inode::PAGE_BYTES;
-use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
+use turnwise_vfs::locks::{SETS, WithSet, with_set};
 
 /// Mount an in-memory file system built on these locks, and serve it until it is unmounted
 ///
@@ -54,8 +54,8 @@ pub(crate) struct Args {
     cache: ByteSize,
 
     /// The locks to build the file system on
-    #[arg(long, value_enum, default_value_t = Locks::Today, value_name = "SET")]
-    locks: Locks,
+    #[arg(long, value_name = "SET", default_value = "today", value_parser = PossibleValuesParser::new(sets()))]
+    locks: String,
 
     /// Threads that serve requests [default: one for each CPU, and at least two]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -74,29 +74,9 @@ pub(crate) struct Args {
     stats: bool,
 }
 
-/// The lock sets by the names that all commands have for them.
-#[derive(Clone, Copy, ValueEnum)]
-enum Locks {
-    /// The locks of this project
-    Today,
-    /// Linux 3.7, before the patches to its mutex
-    #[value(name = "linux-3.7")]
-    Linux37,
-    /// Linux 3.7 with the first patch: spinners poll before they try
-    #[value(name = "linux-3.7-patch-1")]
-    Linux37Patch1,
-    /// Linux 3.7 with both patches: spinners queue
-    #[value(name = "linux-3.7-patch-2")]
-    Linux37Patch2,
-    /// Linux 3.10: the dentry's count under its lock
-    #[value(name = "linux-3.10")]
-    Linux310,
-    /// Linux 3.10 with the patches: compare-exchange, and a sequence read/write lock for renames
-    #[value(name = "linux-3.10-dcache")]
-    Linux310Dcache,
-    /// Linux 3.12: the form in which the patches were merged
-    #[value(name = "linux-3.12")]
-    Linux312,
+/// Returns the lock sets by the names that all commands have for them, and what each is.
+fn sets() -> impl Iterator<Item = PossibleValue> {
+    SETS.iter().map(|(name, help)| PossibleValue::new(name).help(help))
 }
 
 /// Mounts, and serves until the end.
@@ -104,14 +84,14 @@ enum Locks {
 /// # Errors
 /// It cannot be mounted, or cannot be unmounted.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    match args.locks {
-        Locks::Today => serve::<Today>(args),
-        Locks::Linux37 => serve::<Linux37>(args),
-        Locks::Linux37Patch1 => serve::<Linux37Patch1>(args),
-        Locks::Linux37Patch2 => serve::<Linux37Patch2>(args),
-        Locks::Linux310 => serve::<Linux310>(args),
-        Locks::Linux310Dcache => serve::<Linux310Dcache>(args),
-        Locks::Linux312 => serve::<Linux312>(args),
+    with_set(&args.locks, args).context("no such set of locks")?
+}
+
+impl WithSet<Native> for &Args {
+    type Out = Result<ExitCode>;
+
+    fn with<L: LockSet<Native>>(self) -> Result<ExitCode> {
+        serve::<L>(self)
     }
 }
 

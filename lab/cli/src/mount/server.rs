@@ -42,6 +42,16 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Sends an answer made of what was found, or the error.
+macro_rules! answer {
+    ($reply:ident, $found:expr, $value:pat => $answer:expr) => {
+        match $found {
+            Ok($value) => $answer,
+            Err(error) => $reply.error(errno(error)),
+        }
+    };
+}
+
 /// A mounted file system.
 pub(super) struct Server<L: LockSet<Native>> {
     tree: Tree<L>,
@@ -78,10 +88,7 @@ impl<L: LockSet<Native>> Server<L> {
     }
 
     fn entry(&self, found: Result<Node<L>, Error>, reply: ReplyEntry) {
-        match found {
-            Ok(node) => reply.entry(&self.cache, &self.tell(node), GENERATION),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, found, node => reply.entry(&self.cache, &self.tell(node), GENERATION));
     }
 
     fn make(&self, parent: INodeNo, name: &OsStr, new: &New<'_>) -> Result<Node<L>, Error> {
@@ -93,7 +100,7 @@ impl<L: LockSet<Native>> Server<L> {
     fn write_all(&self, node: &Node<L>, offset: u64, data: &[u8]) -> Result<usize, Error> {
         let mut written = 0;
         while written < data.len() {
-            match unless_full(|| self.tree.write(node, offset + written as u64, &data[written..])) {
+            match unless_full(|| self.tree.writing(node)?.write(offset + written as u64, &data[written..])) {
                 Ok(more) => written += more,
                 Err(error) if written == 0 => return Err(error),
                 Err(_) => break,
@@ -103,19 +110,16 @@ impl<L: LockSet<Native>> Server<L> {
     }
 
     fn attr(&self, stat: Result<Stat, Error>, reply: ReplyAttr) {
-        match stat {
-            Ok(stat) => reply.attr(&self.cache, &attributes(&stat)),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, stat, stat => reply.attr(&self.cache, &attributes(&stat)));
     }
 
     fn allocate(&self, ino: INodeNo, offset: u64, length: u64, mode: i32) -> Result<(), Error> {
         let node = self.node(ino)?;
         match mode {
-            0 => unless_full(|| self.tree.allocate(&node, offset, length, false)),
-            libc::FALLOC_FL_KEEP_SIZE => unless_full(|| self.tree.allocate(&node, offset, length, true)),
+            0 => unless_full(|| self.tree.writing(&node)?.allocate(offset, length, false)),
+            libc::FALLOC_FL_KEEP_SIZE => unless_full(|| self.tree.writing(&node)?.allocate(offset, length, true)),
             mode if mode == libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE => {
-                self.tree.punch(&node, offset, length)
+                self.tree.writing(&node)?.punch_hole(offset, length)
             }
             _ => Err(Error::OPNOTSUPP),
         }
@@ -125,7 +129,7 @@ impl<L: LockSet<Native>> Server<L> {
         let (source, target) = (self.node(from.0)?, self.node(to.0)?);
         let wanted = usize::try_from(len).unwrap_or(usize::MAX).min(COPY_BYTES);
         BUFFER.with_borrow_mut(|buffer| {
-            let read = self.tree.read(&source, from.1, sized(buffer, wanted))?;
+            let read = self.tree.reading(&source)?.read(from.1, sized(buffer, wanted))?;
             let written = if read == 0 { 0 } else { self.write_all(&target, to.1, &buffer[..read])? };
             Ok(written as u32)
         })
@@ -135,7 +139,7 @@ impl<L: LockSet<Native>> Server<L> {
     fn names(&self, directory: &Node<L>, cursor: u64) -> Result<Vec<(Vec<u8>, u64)>, Error> {
         const AT_A_TIME: usize = 64;
         let mut names = Vec::with_capacity(AT_A_TIME);
-        self.tree.entries(directory, cursor, |entry| {
+        self.tree.reading(directory)?.readdir(cursor, |entry| {
             names.push((entry.name.to_vec(), entry.next));
             names.len() < AT_A_TIME
         })?;
@@ -178,7 +182,7 @@ impl<L: LockSet<Native>> Server<L> {
                 continue;
             }
             // Gone since we read the directory.
-            let Ok(node) = self.tree.child(directory, name) else { continue };
+            let Ok(node) = directory.child(name) else { continue };
             let attributes = self.tell(node);
             if reply.add(attributes.ino, next, shown, &self.cache, &attributes, GENERATION) {
                 self.nodes.forget(attributes.ino.0, 1);
@@ -210,10 +214,7 @@ fn unless_full<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Er
 }
 
 fn empty(result: Result<(), Error>, reply: ReplyEmpty) {
-    match result {
-        Ok(()) => reply.ok(),
-        Err(error) => reply.error(errno(error)),
-    }
+    answer!(reply, result, () => reply.ok());
 }
 
 fn new_of<'a>(request: &Request, mode: u32, umask: u32) -> New<'a> {
@@ -251,7 +252,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         self.counts.add(Operation::Lookup);
-        match self.node(parent).and_then(|directory| self.tree.child(&directory, name.as_bytes())) {
+        match self.node(parent).and_then(|directory| directory.child(name.as_bytes())) {
             Err(Error::NOENT) if self.caches() => reply.entry(&self.cache, &nothing(), GENERATION),
             found => self.entry(found, reply),
         }
@@ -298,7 +299,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
             changed: ctime.map(nanoseconds),
         };
         let changed = self.node(ino).and_then(|node| {
-            self.tree.set_attributes(&node, &wanted)?;
+            node.set_attributes(&wanted)?;
             Ok(node.stat())
         });
         self.attr(changed, reply);
@@ -306,10 +307,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
         self.counts.add(Operation::ReadLink);
-        match self.node(ino).and_then(|node| Ok(node.readlink()?.to_vec())) {
-            Ok(target) => reply.data(&target),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, self.node(ino).and_then(|node| Ok(node.readlink()?.to_vec())), target => reply.data(&target));
     }
 
     fn mknod(&self, of: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, rdev: u32, reply: ReplyEntry) {
@@ -385,7 +383,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         let made = match self.make(parent, name, &new_of(of, mode, umask)) {
             // Another process made it since the kernel looked.
             Err(Error::EXIST) if flags & libc::O_EXCL == 0 => {
-                self.node(parent).and_then(|directory| self.tree.child(&directory, name.as_bytes()))
+                self.node(parent).and_then(|directory| directory.child(name.as_bytes()))
             }
             made => made,
         };
@@ -423,7 +421,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         }
         BUFFER.with_borrow_mut(|buffer| {
             let buffer = sized(buffer, size as usize);
-            match self.node(ino).and_then(|node| self.tree.read(&node, offset, buffer)) {
+            match self.node(ino).and_then(|node| self.tree.reading(&node)?.read(offset, buffer)) {
                 Ok(read) => {
                     self.counts.read(read);
                     reply.data(&buffer[..read]);
@@ -496,23 +494,17 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
     fn readdir(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectory) {
         self.counts.add(Operation::ReadDirectory);
         let filled = self.node(ino).and_then(|directory| {
-            self.tree.entries(&directory, offset, |entry| {
+            self.tree.reading(&directory)?.readdir(offset, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.number), entry.next, file_type(entry.kind), name)
             })
         });
-        match filled {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, filled, () => reply.ok());
     }
 
     fn readdirplus(&self, _: &Request, ino: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectoryPlus) {
         self.counts.add(Operation::ReadDirectoryPlus);
-        match self.fill_plus(ino, offset, &mut reply) {
-            Ok(()) => reply.ok(),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, self.fill_plus(ino, offset, &mut reply), () => reply.ok());
     }
 
     fn releasedir(&self, _: &Request, _: INodeNo, _: FileHandle, _: OpenFlags, reply: ReplyEmpty) {
@@ -553,12 +545,9 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         };
         let found = to.and_then(|to| {
             let offset = u64::try_from(offset).map_err(|_| Error::NXIO)?;
-            self.tree.seek(&self.node(ino)?, offset, to)
+            self.tree.reading(&self.node(ino)?)?.seek(offset, to)
         });
-        match found {
-            Ok(offset) => reply.offset(offset.cast_signed()),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, found, offset => reply.offset(offset.cast_signed()));
     }
 
     fn copy_file_range(
@@ -575,9 +564,6 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         reply: ReplyWrite,
     ) {
         self.counts.add(Operation::CopyRange);
-        match self.copy((ino_in, offset_in), (ino_out, offset_out), len) {
-            Ok(copied) => reply.written(copied),
-            Err(error) => reply.error(errno(error)),
-        }
+        answer!(reply, self.copy((ino_in, offset_in), (ino_out, offset_out), len), copied => reply.written(copied));
     }
 }

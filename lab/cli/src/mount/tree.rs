@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_vfs::errno::Errno;
-use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Usage};
+use turnwise_vfs::inode::{Kind, New, SetAttributes, Usage};
 use turnwise_vfs::{Config, Context, File, LockSet, Metal, OpenFlags, Path, RenameFlags, Stats, Vfs};
 
 /// A file system that lives as long as the process: nodes refer to it, and the FUSE session needs them for ever.
@@ -45,10 +45,6 @@ impl<L: LockSet<Native>> Tree<L> {
     /// Returns the context of user 0 at this directory: the caller's rights were checked.
     fn at<'a>(&'a self, directory: &'a Node<L>) -> Context<'a, 'static, Metal, L> {
         Context::new(&self.root, directory)
-    }
-
-    pub(super) fn child(&self, directory: &Node<L>, name: &[u8]) -> Result<Node<L>, Errno> {
-        directory.child(name)
     }
 
     /// Makes a new node as user 0 and then gives it to its owner: no process sees it in between, since the kernel has
@@ -95,41 +91,16 @@ impl<L: LockSet<Native>> Tree<L> {
         self.fs.rename_at(&self.at(from.0), from.1, &self.at(to.0), to.1, flags)
     }
 
-    pub(super) fn set_attributes(&self, node: &Node<L>, wanted: &SetAttributes) -> Result<(), Errno> {
-        node.set_attributes(wanted)
-    }
-
     /// Opens a node for one access, which takes one reference; only the kernel keeps files open.
     fn open(&self, node: &Node<L>, flags: OpenFlags) -> Result<File<'static, Metal, L>, Errno> {
         node.open(&self.at(&self.root), flags)
     }
 
-    pub(super) fn read(&self, node: &Node<L>, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        self.open(node, OpenFlags::RDONLY)?.read(offset, into)
+    pub(super) fn reading(&self, node: &Node<L>) -> Result<File<'static, Metal, L>, Errno> {
+        self.open(node, OpenFlags::RDONLY)
     }
 
-    pub(super) fn write(&self, node: &Node<L>, offset: u64, data: &[u8]) -> Result<usize, Errno> {
-        self.open(node, OpenFlags::WRONLY)?.write(offset, data)
-    }
-
-    pub(super) fn seek(&self, node: &Node<L>, offset: u64, to: Seek) -> Result<u64, Errno> {
-        self.open(node, OpenFlags::RDONLY)?.seek(offset, to)
-    }
-
-    pub(super) fn allocate(&self, node: &Node<L>, offset: u64, len: u64, keep_size: bool) -> Result<(), Errno> {
-        self.open(node, OpenFlags::WRONLY)?.allocate(offset, len, keep_size)
-    }
-
-    pub(super) fn punch(&self, node: &Node<L>, offset: u64, len: u64) -> Result<(), Errno> {
-        self.open(node, OpenFlags::WRONLY)?.punch_hole(offset, len)
-    }
-
-    pub(super) fn entries(
-        &self,
-        directory: &Node<L>,
-        cursor: u64,
-        show: impl FnMut(DirEntry<'_>) -> bool,
-    ) -> Result<(), Errno> {
-        self.open(directory, OpenFlags::RDONLY)?.readdir(cursor, show)
+    pub(super) fn writing(&self, node: &Node<L>) -> Result<File<'static, Metal, L>, Errno> {
+        self.open(node, OpenFlags::WRONLY)
     }
 }

@@ -10,9 +10,9 @@ use turnwise_reproduce::PAPERS;
 /// those that they were measured on. First comes what the papers claim and whether it holds, then a picture of
 /// each with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
 /// workloads, never latencies, and fewer than there are rows. Today's locks have tables of their own. The same command
-/// gives the same figures on every host, but for those of --metal.
+/// gives the same figures on every host.
 ///
-/// A missed bar is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
+/// A claim that does not hold is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -28,11 +28,8 @@ pub(crate) struct Args {
     /// Simulations to run in parallel [default: the CPUs of the host]; the figures do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Also run the workloads on this machine
-    #[arg(long)]
-    pub(crate) metal: bool,
     /// Show a report that --json wrote, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "metal"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs"])]
     pub(crate) from: Option<PathBuf>,
     /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
@@ -59,7 +56,6 @@ impl Args {
         words.extend(self.documents.iter().cloned());
         words.extend(self.quick.then(|| "--quick".to_owned()));
         words.extend((self.seed != 1).then(|| format!("--seed {}", self.seed)));
-        words.extend(self.metal.then(|| "--metal".to_owned()));
         words.join(" ")
     }
 }

@@ -117,7 +117,8 @@ mod tests {
     use turnwise_reproduce::report::Bound;
 
     fn row(published: f64, ours: f64) -> Row {
-        Row::derived("a", "a row", published).ours(ours).within(Bound::Share(0.25))
+        let (label, bound) = ("a row".to_owned(), Some(Bound::Share(0.25)));
+        Row { label, published: Some(published), ours: Some(ours), bound, ..Row::default() }
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn shown(block: &Block<'_>) -> String {
             format!("<details><summary>{}</summary>\n{}</details>\n", prose(&listing.title), table(listing))
         }
         Block::Dots(panels) => dots::figure(panels),
-        Block::Curves(plot) | Block::Picture(plot) => chart::figure(plot, ["published", "simulated"]),
+        Block::Curves(plot) => chart::figure(plot, ["published", "simulated"]),
     }
 }
 

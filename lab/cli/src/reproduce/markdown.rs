@@ -1,7 +1,7 @@
 //! The report as a page of the documentation.
 
 use super::outline::{self, Block, TITLE};
-use super::{dumbbell, letters, view};
+use super::{dumbbell, view};
 use turnwise_reproduce::report::{Listing, Reproduction};
 
 /// Returns the page.
@@ -33,9 +33,6 @@ fn shown(block: &Block<'_>) -> String {
             format!("\n```text\n{}\n```\n", lines.join("\n"))
         }
         Block::Curves(_) => String::new(),
-        Block::Picture(plot) => {
-            format!("\n### {}\n\n```text\n{}\n```\n", escaped(&plot.title), letters::lines(plot).join("\n"))
-        }
     }
 }
 

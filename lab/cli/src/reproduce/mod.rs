@@ -2,10 +2,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args.rs`, `progress.rs` | the command line; the progress |
+//! | `args.rs` | the command line |
 //! | `outline.rs` | what is shown, in which order |
 //! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
-//! | `dumbbell.rs`, `letters.rs` | published and simulated figures as dots, and curves, in text |
+//! | `dumbbell.rs` | published and simulated figures as dots, in text |
 //! | `text.rs`, `markdown.rs`, `html.rs` | the outputs |
 //! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
@@ -18,20 +18,18 @@ pub(crate) mod letters;
 mod markdown;
 mod notes;
 mod outline;
-mod progress;
 mod text;
 mod view;
 
 pub(crate) use args::Args;
 
 use anyhow::{Context as _, Result, ensure};
-use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{input_file, json};
-use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
+use turnwise_present::{input_file, json, progress};
+use turnwise_reproduce::report::{FORMAT, FORMER_FORMAT, Reproduction, Score};
 use turnwise_reproduce::{Options, PAPERS, Paper};
 
 /// Runs the papers and writes the results.
@@ -57,7 +55,8 @@ fn read(file: &Path) -> Result<Reproduction> {
     let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
     let text = input_file::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let mut report: Reproduction = json::read(&text).with_context(complaint)?;
-    ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
+    let known = [FORMAT, FORMER_FORMAT].contains(&report.format.as_str());
+    ensure!(known, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
     // Reports of before it was written have none.
     report.score = Score::of(&report.documents);
     Ok(report)
@@ -68,10 +67,10 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     let jobs = args.jobs.map_or(host.cpus, usize::from);
     let wanted = |document: &&Paper| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
     let documents: Vec<&'static Paper> = PAPERS.iter().filter(wanted).collect();
-    let options = Options { seed: args.seed, quick: args.quick, metal: args.metal, jobs };
-    let bars = Bars::new();
-    let documents = turnwise_reproduce::run_all(&documents, options, &bars);
-    bars.clear();
+    let options = Options { seed: args.seed, quick: args.quick, jobs };
+    let bar = progress::bar(0, "{bar:30} {pos}/{len} runs, {elapsed}: {msg}");
+    let documents = turnwise_reproduce::run_all(&documents, options, &bar);
+    bar.finish_and_clear();
     let documents = documents?;
     Ok(Reproduction {
         format: FORMAT.to_owned(),

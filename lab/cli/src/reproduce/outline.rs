@@ -36,8 +36,6 @@ pub(crate) enum Block<'a> {
     Dots(Vec<Panel<'a>>),
     /// Curves, on pages that can draw them.
     Curves(&'a Plot),
-    /// Curves that are drawn everywhere.
-    Picture(&'a Plot),
 }
 
 /// Returns the whole report.
@@ -75,21 +73,18 @@ fn rows<'a>(document: &'a PaperReport, blocks: &mut Vec<Block<'a>>) {
     for table in &document.tables {
         blocks.push(Block::Table(view::table(table, &notes)));
     }
-    blocks.push(Block::List("Bars", document.bars.iter().map(view::bar).collect()));
     blocks.push(Block::List("Notes", notes.numbered()));
     blocks.push(Block::List("Facts", document.facts.clone()));
     blocks.push(Block::List("Left out", document.left_out.clone()));
     blocks.extend(document.listings.iter().cloned().map(Block::Folded));
 }
 
-/// Adds today's locks: next to the paper's own, and from 1 to 1024 CPUs.
+/// Adds today's locks, next to the paper's own.
 fn today<'a>(document: &'a PaperReport, blocks: &mut Vec<Block<'a>>) {
     let tables: Vec<Listing> = document.tables.iter().filter_map(view::today).collect();
-    if tables.is_empty() && document.beyond.is_empty() {
+    if tables.is_empty() {
         return;
     }
     blocks.push(Block::Heading(2, format!("{}: today's locks", document.name)));
-    blocks.extend(document.beyond.first().map(Block::Picture));
-    blocks.extend(document.beyond.iter().map(|plot| Block::Folded(view::curves(plot))));
     blocks.extend(tables.into_iter().map(Block::Table));
 }

@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::outline::{self, Block};
-use super::{dumbbell, letters, view};
+use super::{dumbbell, view};
 use std::fmt::Write;
 use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_reproduce::report::{Listing, Reproduction};
@@ -30,7 +30,6 @@ fn shown(block: &Block<'_>) -> String {
         Block::Table(listing) | Block::Folded(listing) => format!("\n{}", drawn(listing)),
         Block::Dots(panels) => dumbbell::lines(panels).iter().map(|line| format!("{}\n", line.trim_end())).collect(),
         Block::Curves(_) => String::new(),
-        Block::Picture(plot) => format!("\n{}\n{}\n", plot.title, letters::lines(plot).join("\n")),
     }
 }
 
@@ -69,9 +68,9 @@ mod tests {
         let whys = explanations::of(name).expect("it is built in");
         let missed = |number: usize| {
             let key = whys[number % whys.len()].rows[0].clone();
-            Row::derived(key, "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2", 34.0)
-                .ours(90.0)
-                .within(Bound::Points(10.0))
+            let label = "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2".to_owned();
+            let (published, ours, bound) = (Some(34.0), Some(90.0), Some(Bound::Points(10.0)));
+            Row { key, label, said: "34".to_owned(), published, ours, bound, ..Row::default() }
         };
         let table = |_| Table {
             title: "What the patches change".to_owned(),
@@ -79,22 +78,25 @@ mod tests {
             today: None,
             rows: (0..rows).map(missed).collect(),
         };
-        let claim = "spinning while the owner runs speeds 4 threads up";
+        let claim = Claim {
+            what: "spinning while the owner runs speeds 4 threads up".to_owned(),
+            published: "+4%, +4%, +4%".to_owned(),
+            ours: "+16%, +25%, +30%".to_owned(),
+            verdict: Verdict::Fails,
+        };
         PaperReport {
             name: name.to_owned(),
             title: "mutex: queue mutex spinners with an MCS lock (Linux, April 2013)".to_owned(),
             published_on: String::new(),
             machine: SimMachine::of(&turnwise_sim::spec::load("westmere-ex-80").expect("it comes with the simulator")),
             workload: String::new(),
-            claims: vec![Claim::new(claim, "+4%, +4%, +4%", "+16%, +25%, +30%", Verdict::Fails); claims],
+            claims: vec![claim; claims],
             facts: Vec::new(),
             fitted: Vec::new(),
             chosen: Vec::new(),
             tables: (0..tables).map(table).collect(),
-            bars: Vec::new(),
             listings: Vec::new(),
             plots: Vec::new(),
-            beyond: Vec::new(),
             whys,
             notes: Vec::new(),
             left_out: Vec::new(),

@@ -1,9 +1,7 @@
 //! A paper's tables as columns of text, and the remarks on it: what all of text, Markdown and HTML show.
 
 use super::notes::Notes;
-use turnwise_reproduce::report::{
-    Bar, Fitted, Listing, Miss, PaperReport, Plot, Reproduction, Row, Score, Table, figure,
-};
+use turnwise_reproduce::report::{Fitted, Listing, Miss, PaperReport, Reproduction, Row, Score, Table, figure};
 
 /// Returns a published table, with the columns that it needs.
 pub(crate) fn table(table: &Table, notes: &Notes<'_>) -> Listing {
@@ -65,25 +63,12 @@ pub(crate) fn today(table: &Table) -> Option<Listing> {
     (!listing.rows.is_empty()).then_some(listing)
 }
 
-/// Curves as a table.
-pub(crate) fn curves(plot: &Plot) -> Listing {
-    let title = format!("{}, {}, by {}", plot.title, plot.y, plot.x);
-    let mut listing = Listing::new(&title, &["lock"]);
-    let points = plot.series.first().map_or(&[][..], |series| &series.points);
-    listing.columns.extend(points.iter().map(|point| figure(point.0)));
-    for series in &plot.series {
-        let cells = series.points.iter().map(|point| figure(point.1));
-        listing.rows.push(std::iter::once(series.name.clone()).chain(cells).collect());
-    }
-    listing
-}
-
 /// Returns one paragraph about a paper.
 pub(crate) fn about(document: &PaperReport) -> String {
     let score = Score::of(std::slice::from_ref(document));
-    let Score { rows_met, rows_judged, bars_met, bars, .. } = score;
+    let Score { rows_met, rows_judged, .. } = score;
     format!(
-        "{} Simulated on {}. {rows_met} of {rows_judged} judged rows, {bars_met} of {bars} bars; {} fitted, {} chosen.",
+        "{} Simulated on {}. {rows_met} of {rows_judged} judged rows; {} fitted, {} chosen.",
         ended(&document.title),
         document.machine.name,
         document.fitted.len(),
@@ -130,13 +115,6 @@ fn fitted(document: &PaperReport, fitted: &Fitted) -> String {
     let on = row.map_or_else(|| fitted.on.clone(), |row| format!("\"{}\"", row.label));
     let amount = format!("{} {}", figure(fitted.value), fitted.unit);
     format!("{}: {}, on {on}", fitted.what, amount.trim_end())
-}
-
-/// Returns a bar, in two or three sentences.
-pub(crate) fn bar(bar: &Bar) -> String {
-    let verdict = if bar.met { "met" } else { "MISSED" };
-    let why = bar.why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
-    format!("{verdict}: {}: {}{why}", bar.asked, bar.found)
 }
 
 /// Lists what the papers say, and whether it holds: a line each.

@@ -95,7 +95,7 @@ pub(crate) struct Flags {
     /// acquisitions in order, on each --machine with each number of --cpus and each --lock; first on --recorded-on, to
     /// report how far the simulation is off the recorded run
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "threads", "nodes", "duration", "warm_up",
-          "perturb", "starvation", "trace", "partition", "jobs", "list", "describe", "self_bench"])]
+          "perturb", "starvation", "trace", "partition", "jobs", "list", "describe"])]
     pub(crate) record: Option<PathBuf>,
     /// The machine that the recording was made on; `here` is what `turnwise-lab calibrate` measured there
     #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = setup::MachineParser,
@@ -153,9 +153,6 @@ pub(crate) struct Flags {
     /// Print the machine's numbers and the source of each, and exit
     #[arg(long)]
     pub(crate) describe: bool,
-    /// Measure how fast the simulator runs the named machine on this host, and exit
-    #[arg(long)]
-    pub(crate) self_bench: bool,
 }
 
 /// `1,2,4-8,10-80:10` and so on.

@@ -23,7 +23,7 @@ pub(super) fn text(machine: &Machine) -> String {
     for number in machine.numbers() {
         let mark = if number.provisional { MARK } else { "" };
         let shown = if number.source == above && !above.is_empty() { AS_ABOVE } else { number.source };
-        table.add_row([mark, &number.key, &number.text, shown]);
+        table.add_row([mark, number.key, number.text, shown]);
         above = number.source;
     }
     let (provisional, all) = (machine.provisional().len(), machine.sources.len());

@@ -32,7 +32,6 @@ mod record_text;
 #[path = "tests/recorded.rs"]
 mod recorded;
 pub(crate) mod setup;
-mod speed;
 mod sweep;
 mod text;
 mod trace;
@@ -62,9 +61,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None if args.flags.describe => {
             let machine = setup::machine(args.flags.machine()?)?;
             print(&describe::text(&machine)).map(|()| ExitCode::SUCCESS)
-        }
-        None if args.flags.self_bench => {
-            print(&speed::text(&setup::machine(args.flags.machine()?)?)?).map(|()| ExitCode::SUCCESS)
         }
         None if args.flags.record.is_some() => record::run(&args.flags),
         None => swept(&args.flags),

@@ -3,9 +3,8 @@
 
 use super::plan::CellPlan;
 use anyhow::Result;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use turnwise_present::progress;
+use turnwise_reproduce::pool::{Pool, Turns};
 use turnwise_simbench::report::Cell;
 
 /// Runs all cells on `jobs` host threads, the largest first, and returns them in the order of `cells`.
@@ -18,31 +17,12 @@ pub(crate) fn run(
     one: impl Fn(&CellPlan) -> Result<Cell> + Sync,
 ) -> Result<Vec<Cell>> {
     let bar = progress::bar(cells.len(), "{bar:30} {pos}/{len} cells, {eta} left: {msg}");
-    let mut queue: Vec<&CellPlan> = cells.iter().collect();
+    let what = |cell: &CellPlan| format!("{} on {} CPUs", cell.lock, cell.cpus);
     // The largest takes longest, and should not be the last to start.
-    queue.sort_by_key(|cell| std::cmp::Reverse((cell.threads, cell.cpus)));
-    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let done = Mutex::new(Vec::with_capacity(cells.len()));
-    let work = || {
-        while !failed.load(Ordering::Relaxed)
-            && let Some(plan) = queue.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let cell = one(plan);
-            failed.fetch_or(cell.is_err(), Ordering::Relaxed);
-            bar.set_message(format!("{} on {} CPUs", plan.lock, plan.cpus));
-            bar.inc(1);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((plan.index, cell));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(cells.len()) {
-            scope.spawn(work);
-        }
-    });
+    let cost = |cell: &CellPlan| (cell.threads, cell.cpus);
+    let done = Pool::new(&Turns::new(jobs), 0, &bar).map_longest_first(what, cells, cost, one);
     bar.finish_and_clear();
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|&(index, _)| index);
-    done.into_iter().map(|(_, cell)| cell).collect()
+    done
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
-//! Hostile command lines and workfiles. Machine files and reports are in `sim/tests` and `bench/tests`, requests to a
+//! Hostile command lines. Machine files and reports are in `sim/tests` and `bench/tests`, requests to a
 //! mount in `mount/tests`: next to the code that they call.
 
 use crate::{Cli, PRODUCT};
 use std::fmt::Display;
-use turnwise_aim7::Workfile;
-use turnwise_aim7::workfile::BUILT_IN;
 use turnwise_fuzz::{check, words};
 use turnwise_present::{printable, usage};
 
@@ -13,18 +11,6 @@ pub(crate) fn named(error: impl Display, name: &str) {
     let shown = format!("{error:#}");
     assert!(shown.contains(name), "it does not say where: {shown}");
     assert!(shown.lines().all(|line| printable(line) == line), "a terminal would obey: {shown:?}");
-}
-
-#[test]
-fn fuzz_workfile() {
-    let seeds = BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec());
-    check("workfile", 3000, seeds.collect(), |input| match Workfile::parse("w", &String::from_utf8_lossy(input)) {
-        Ok(workfile) => {
-            assert!(workfile.jobs() >= 1, "a user has something to do");
-            std::hint::black_box([1, 7, u32::MAX].map(|users| workfile.operations(users)));
-        }
-        Err(fault) => named(fault, "w"),
-    });
 }
 
 #[test]
@@ -37,7 +23,6 @@ fn fuzz_lab_command() {
         "sim validate --curves --quick --markdown v.md",
         "calibrate --quick --cpus 0-1",
         "reproduce mutex-spinners --quick --jobs 2 --from r.json --html r.html",
-        "aim7 --workfile fserver --users 1,10-100:10 --locks linux-3.7,today --journal none",
         "mount --size 64MiB --inodes 1000 --locks linux-3.10 --kernel-cache 0s --threads 2 /tmp/files",
         "completions bash",
     ];

@@ -1,6 +1,5 @@
 //! The laboratory's program as a user meets it: every subcommand, every refusal, exit status and output.
 
-mod aim7;
 mod bench;
 mod calibrate;
 mod cluster;

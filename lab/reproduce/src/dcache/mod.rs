@@ -1,10 +1,9 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
 mod fitting;
-mod today;
 
 use super::Context;
-use super::aim7_runs::{self, Constants, Run, Sample};
+use super::aim7_runs::{self, Constants, Sample};
 use super::bracket::{self, Nearest, Tried};
 use super::report::{PaperReport, figure as digits};
 use super::words::Number;
@@ -12,18 +11,15 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use turnwise_aim7::Comm;
-use turnwise_aim7::Outcome;
 use turnwise_aim7::kernel::QUIET;
 use turnwise_aim7::meter::COMMS;
+use turnwise_aim7::{Comm, Length, Outcome, Plan, Setup};
 use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
 /// The paper's two kernels, the merged form of the patches, and today's locks.
 const LOCKS: [&str; 4] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today"];
-/// Where in [`LOCKS`] they are.
-const TODAY: usize = 3;
 const USERS: u32 = 1000;
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;
@@ -33,22 +29,19 @@ const SCALE: u32 = 10;
 /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
 const RAMP_NS: u64 = 4_000_000;
 
-fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Run {
-    Run {
-        machine: Arc::clone(machine),
-        workfile: "high_systime",
-        locks,
-        nodes: 8,
-        users: if context.least { 100 } else { USERS },
-        directories: DISKS,
-        file_systems: DISKS,
-        scale: if context.least { 50 } else { SCALE },
-        constants: Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler },
-        seed: context.seed,
+fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
+    let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler };
+    let users = if context.least { 100 } else { USERS };
+    let plan = aim7_runs::plan(machine, "high_systime", locks, (8, users), constants);
+    let scale = if context.least { 50 } else { SCALE };
+    Plan {
+        setup: Setup { directories: DISKS, file_systems: DISKS, scale, seed: context.seed, ..plan.setup },
         ramp_ns: if context.least { 0 } else { RAMP_NS },
-        warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
-        measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
-        whole: false,
+        length: Length::Window {
+            warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
+            measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
+        },
+        ..plan
     }
 }
 
@@ -172,7 +165,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let mut profiled = vec![kernel];
     profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
     let plain = Sample::run_all(context, "dcache: without a profiler", &plans(false, 1))?;
-    let beyond = context.in_full(|| today::to_1024(context, compute_ns))?;
     let split = published.baseline_split_of_reaim.keys().map(|name| (name.clone(), profiled[0].split(name)));
     let split: BTreeMap<String, f64> = split.collect();
     let of_all = split.values().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -185,7 +177,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         plain: kernels(&plain),
         split: split.into_iter().map(|(name, part)| (name, part / of_all)).collect(),
     };
-    begun.state(ours, beyond.into_iter().flatten())
+    begun.state(ours)
 }
 
 /// Returns the report without its figures. Two notes say whose waiting it is, here and there, and whether the fit is.
@@ -211,11 +203,10 @@ fn begin(
         ("ls_for_reaim_there", &digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE))),
         ("d_path", &digits(d_path)),
     ];
-    let mut report = PaperReport::begin(context, NAME, machine, &[&numbers[..], &today::NUMBERS].concat())?;
+    let mut report = PaperReport::begin(context, NAME, machine, &numbers)?;
     let (wanted, ours) = (published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]), here("total"));
     if (ours / wanted - 1.0).abs() > 0.1 {
-        let place = report.notes.len() - usize::from(!context.quick);
-        report.notes.insert(place, format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
+        report.notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
     }
     Ok(report)
 }

@@ -4,19 +4,15 @@
 mod load;
 
 use super::Context;
-use super::here::here;
 use super::locks::{WithLock, with_lock};
-use super::report::{PaperReport, Plot};
-use super::scaling;
+use super::report::PaperReport;
 use super::words::Number;
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
-use turnwise::platform::Native;
 use turnwise_bench::adapt::raw::RawLocked;
-use turnwise_bench::environment::Environment;
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -72,17 +68,6 @@ impl WithLock<Sim> for &Run {
     }
 }
 
-impl WithLock<Native> for Shape {
-    type Out = Shown;
-
-    fn with<L: RawLock>(self) -> Shown {
-        let group = MiscMutex::<Native, RawLocked<L, Shared>>::new(self);
-        let begin = <Native as Environment>::stamp();
-        here(&group);
-        group.shown(begin)
-    }
-}
-
 /// Returns this many CPUs, one of each core before the second ones, as a host spreads busy virtual CPUs.
 fn cores_first(machine: &Machine, count: u32) -> Vec<u32> {
     let per_core = machine.topology.threads_per_core;
@@ -115,7 +100,6 @@ struct Ours {
     locks: Vec<Of<Vec<Shown>>>,
     overlaps: Vec<Of<Shown>>,
     desktop: Vec<Of<Vec<Shown>>>,
-    metal: Option<Metal>,
 }
 
 /// Runs some locks with every number of threads.
@@ -154,43 +138,6 @@ fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Vec<Of<Show
     Ok(runs.iter().map(|run| run.lock).zip(shown).collect())
 }
 
-/// Runs the same workload on a machine of 1024 CPUs.
-fn to_1024(context: &Context<'_>) -> Result<Plot> {
-    const ROUNDS: u32 = 20_000;
-    let machine = scaling::machine()?;
-    let run = |lock, threads| Run {
-        machine: Arc::clone(&machine),
-        cpus: threads,
-        lock,
-        shape: shape(threads, (ROUNDS / threads).max(20)),
-        seed: context.seed,
-    };
-    let words = ["time for an acquisition", "ns", "threads"];
-    scaling::run(context, "handoff_spin: 1024 CPUs", words, &LOCKS, |lock, threads| {
-        Ok(with_lock::<Sim, _>(lock, &run(lock, threads))?.each_ns)
-    })
-}
-
-/// The workload on this machine's CPUs, with one, two and four threads.
-#[derive(Serialize)]
-struct Metal {
-    cpus: u32,
-    locks: Vec<Of<[Shown; 3]>>,
-}
-
-impl Metal {
-    fn run(context: &Context<'_>) -> Metal {
-        let shown = |lock, threads: u32| {
-            // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
-            let rounds = context.choose(20_000, 200_000) / threads;
-            let shape = Shape { alone_ns: 0, held_ns: 0, between_ns: 0, ..shape(threads, rounds) };
-            with_lock::<Native, _>(lock, shape)
-        };
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
-        Metal { cpus, locks: LOCKS.map(|lock| (lock, [1, 2, 4].map(|threads| shown(lock, threads)))).into() }
-    }
-}
-
 /// Reproduces the paper.
 ///
 /// # Errors
@@ -203,9 +150,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         overlaps: overlaps(context, &machine)?,
         // A desktop with the same number of cores.
         desktop: curves(context, &Arc::new(spec::load("osv-4")?), &[NO_SPIN, SPIN, SPIN_LOCK])?,
-        metal: context.on_metal(|| Ok(Metal::run(context)))?,
     };
-    let beyond = context.in_full(|| to_1024(context))?;
     let numbers: [Number<'_>; 6] = [
         ("alone_ms", &(ALONE_NS / 1_000_000)),
         ("skew_ns", &SKEW_NS),
@@ -214,7 +159,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         ("between_ns", &BETWEEN_NS),
         ("round_ns", &(HELD_NS + BETWEEN_NS)),
     ];
-    PaperReport::of(context, NAME, &machine, &numbers, ours, beyond)
+    PaperReport::of(context, NAME, &machine, &numbers, ours)
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-//! Runs of every published cell, of other places of the files, and of the same workload here.
+//! Runs of every published cell, and of other places of the files.
 
-use super::markov::chain;
 use super::model::{DIRECTORIES, LATER, Model, TODAY, VARIANTS, busy, seeds, share, users};
 use crate::Context;
-use crate::aim7_runs::{Run, Sample};
-use anyhow::{Context as _, Result, anyhow};
+use crate::aim7_runs::Sample;
+use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use turnwise_aim7::{self, Outcome, Set, Setup, Workfile};
+use turnwise_aim7::{Length, Outcome, Plan, Setup};
 use turnwise_bench::published::WorkloadRow;
 
 /// A change below this is none, per cent.
@@ -26,10 +25,6 @@ pub(super) struct Cells {
     /// Jobs a minute of each row with the three kernels and today's locks, and their means.
     jpm: Vec<Vec<Seeds>>,
     jobs: Vec<Vec<f64>>,
-    /// Of the three kernels, the number of nodes with the most jobs, 1100-2000 users.
-    peaks: Vec<u32>,
-    /// The Markov chain of each column.
-    chains: Vec<[f64; 4]>,
     /// The share of busy time of each kernel's functions, 1500 users on 8 nodes.
     profile: BTreeMap<&'static str, Vec<Seeds>>,
 }
@@ -44,13 +39,11 @@ impl Cells {
             let most = if locks == TODAY { context.choose(1, 3) } else { u64::MAX };
             (model.run(context, "fserver", locks, nodes, users(&rows[row].users)), seeds(context, nodes).min(most))
         };
-        let runs: Vec<(Run, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let runs: Vec<(Plan, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
         let samples = Sample::run_enough(context, "mutex_spinners: fserver", &runs)?;
         let samples: Vec<&[Sample]> = samples.chunks(locks.len()).collect();
         let jobs: Vec<Vec<f64>> =
             samples.iter().map(|row| row.iter().map(|sample| sample.mean(|outcome| outcome.jpm)).collect()).collect();
-        let most = |column: usize| (0..4).max_by(|&a: &usize, &b| jobs[a][column].total_cmp(&jobs[b][column]));
-        let chain = |column: usize| chain([3, 2, 1, 0].map(|row: usize| rows[row].jpm[column]));
         let shares = |names: &[&str]| -> Vec<Seeds> {
             samples[0][..3].iter().map(|sample| sample.each(|outcome| busy(outcome, names))).collect()
         };
@@ -58,13 +51,7 @@ impl Cells {
             FUNCTIONS.iter().map(|(function, names)| (*function, shares(names))).collect();
         let of_a_mutex = |outcome: &Outcome| busy(outcome, FUNCTIONS[2].1) + busy(outcome, FUNCTIONS[3].1);
         profile.insert("both of a mutex's", samples[0][..3].iter().map(|sample| sample.each(of_a_mutex)).collect());
-        Ok(Cells {
-            jpm: samples.iter().map(|row| row.iter().map(jpm).collect()).collect(),
-            peaks: (0..3).map(|column| rows[most(column).unwrap_or(0)].nodes).collect(),
-            chains: (0..3).map(chain).collect::<Result<_>>()?,
-            profile,
-            jobs,
-        })
+        Ok(Cells { jpm: samples.iter().map(|row| row.iter().map(jpm).collect()).collect(), profile, jobs })
     }
 }
 
@@ -104,10 +91,10 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Vec<[Opt
     let count = seeds(context, 8).min(2);
     let mut runs = Vec::new();
     for workload in &model.published.workloads {
-        let name = named(&workload.name)?;
         for &range in wanted(workload) {
-            let run = |locks| model.run(context, name, locks, 8, users(RANGES[range]));
-            let run = |locks| (if name == WHOLE { from_start_to_end(context, run(locks)) } else { run(locks) }, count);
+            let run = |locks| model.run(context, &workload.name, locks, 8, users(RANGES[range]));
+            let whole = workload.name == WHOLE && !context.least;
+            let run = |locks| (if whole { from_start_to_end(run(locks)) } else { run(locks) }, count);
             runs.extend([VARIANTS[1], VARIANTS[2]].map(run));
         }
     }
@@ -122,13 +109,19 @@ const WHOLE: &str = "short";
 
 /// Returns the same run from the first job to the last of all users, each job whole: in a window no user starts or
 /// ends, and of jobs of a 50th starts and ends would be too large a part.
-fn from_start_to_end(context: &Context<'_>, run: Run) -> Run {
-    if context.least { run } else { Run { whole: true, scale: 1, ..run } }
+fn from_start_to_end(run: Plan) -> Plan {
+    Plan { length: Length::Whole, setup: Setup { scale: 1, ..run.setup }, ..run }
 }
 
-fn named(name: &str) -> Result<&'static str> {
-    let all = ["alltests", "five_sec", "high_systime", "new_fserver", "shared", "short"];
-    all.into_iter().find(|known| *known == name).with_context(|| format!("no workfile {name}"))
+/// Returns the same run with another length of its window.
+fn measured(run: Plan, length_ns: impl FnOnce(u64) -> u64) -> Plan {
+    let length = match run.length {
+        Length::Window { warm_up_ns, measured_ns } => {
+            Length::Window { warm_up_ns, measured_ns: length_ns(measured_ns) }
+        }
+        Length::Whole => Length::Whole,
+    };
+    Plan { length, ..run }
 }
 
 /// Runs few users with the three kernels.
@@ -148,8 +141,8 @@ pub(super) fn others(context: &Context<'_>, model: &Model) -> Result<Vec<Pair>> 
     let count = seeds(context, 8).min(3);
     let pair = |(workfile, range, kernels): (&'static str, &str, [&'static str; 2])| {
         // Jobs that fork are long: in a shorter window none may end.
-        let of = |run: Run| Run { measured_ns: run.measured_ns.max(5_000_000), ..run };
-        kernels.map(|locks| (of(model.run(context, workfile, locks, 8, users(range))), count))
+        let run = |locks| model.run(context, workfile, locks, 8, users(range));
+        kernels.map(|locks| (measured(run(locks), |ns| ns.max(5_000_000)), count))
     };
     Ok(pairs(&Sample::run_all(context, "mutex_spinners: another kernel", &PAIRS.map(pair).concat())?).collect())
 }
@@ -171,43 +164,22 @@ pub(super) fn places(context: &Context<'_>, model: &Model) -> Result<Vec<Place>>
     let mut runs = Vec::new();
     for (directories, file_systems) in PLACES {
         let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
-        // In a listing nothing is judged.
-        let shorter = |run: Run| Run { measured_ns: run.measured_ns.min(40_000_000), ..run };
-        let place = |nodes| Run { directories, file_systems, ..shorter(run(nodes)) };
+        let place = |nodes| {
+            // In a listing nothing is judged.
+            let mut plan = measured(run(nodes), |ns| ns.min(40_000_000));
+            (plan.setup.directories, plan.setup.file_systems) = (directories, file_systems);
+            plan
+        };
         runs.extend([4, 8].map(|nodes| (place(nodes), seeds(context, nodes))));
     }
     let samples = Sample::run_enough(context, "mutex_spinners: places", &runs)?;
-    let place = |((run, _), sample): (&(Run, u64), &Sample)| Place {
-        directories: run.directories,
-        file_systems: run.file_systems,
-        nodes: run.nodes,
+    let place = |((run, _), sample): (&(Plan, u64), &Sample)| Place {
+        directories: run.setup.directories,
+        file_systems: run.setup.file_systems,
+        nodes: run.cpus.len() as u32 / run.machine.topology.cpus_per_node(),
         jpm: sample.mean(|outcome| outcome.jpm),
         rwlock: share(sample, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]),
         mutex: share(sample, &["LinuxMutex", "SpinnerQueue"]),
     };
     Ok(runs.iter().zip(&samples).map(place).collect())
-}
-
-/// The same workload on this machine's CPUs.
-#[derive(Serialize)]
-pub(super) struct Metal {
-    users: u32,
-    /// Each set of locks with jobs a minute and milliseconds of CPU for a job.
-    locks: Vec<(&'static str, f64, f64)>,
-}
-
-impl Metal {
-    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Metal> {
-        let users = context.choose(4, 16);
-        let run = |locks: &&str| {
-            let workfile = Workfile::load("fserver").map_err(|fault| anyhow!("{fault:?}"))?;
-            let mut setup = Setup { scale: 50, sleeps: false, ..Setup::new(workfile) };
-            setup.compute_ns = model.constants.compute_ns as u32;
-            let locks = Set::find(locks).with_context(|| format!("no set of locks '{locks}'"))?;
-            let outcome = turnwise_aim7::run(&setup, locks, users)?;
-            Ok((locks.name, outcome.jpm, outcome.cpu_ms_per_job))
-        };
-        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY].iter().map(run).collect::<Result<_>>()?;
-        Ok(Metal { users, locks })
-    }
 }

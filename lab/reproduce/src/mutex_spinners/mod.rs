@@ -4,20 +4,16 @@
 //! |---|---|
 //! | `model.rs` | runs of AIM7, and the constants that are fitted |
 //! | `cells.rs` | the runs of every published cell, and more |
-//! | `today.rs` | curves to 1024 CPUs |
-//! | `markov.rs` | one lock as a Markov chain, for comparison |
 //! | `report.jinja`, `words.toml` | the published rows next to ours; the text about them |
 
 mod cells;
-mod markov;
 mod model;
-mod today;
 
 use super::Context;
 use super::bracket;
 use super::report::PaperReport;
 use anyhow::Result;
-use cells::{Cells, Metal, Place};
+use cells::{Cells, Place};
 use model::{DIRECTORIES, Model};
 use serde::Serialize;
 use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin, Patch1, Patch1And2};
@@ -42,7 +38,6 @@ struct Ours {
     bytes_of_patch_2: usize,
     bytes_of_spinning: usize,
     places: Option<Vec<Place>>,
-    metal: Option<Metal>,
 }
 
 /// Reproduces the paper.
@@ -65,8 +60,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         bytes_of_patch_2: size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>(),
         bytes_of_spinning: size_of::<LinuxMutex<NoSpin>>() - size_of::<LinuxMutex<Patch1>>(),
         places: context.in_full(|| cells::places(context, &model))?,
-        metal: context.on_metal(|| Metal::run(context, &model))?,
     };
-    let beyond = context.in_full(|| today::to_1024(context, &model))?;
-    PaperReport::of(context, NAME, &model.machine, &today::NUMBERS, ours, beyond.into_iter().flatten())
+    PaperReport::of(context, NAME, &model.machine, &[], ours)
 }

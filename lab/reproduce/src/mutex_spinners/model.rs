@@ -1,12 +1,12 @@
 //! AIM7's file server mix on the paper's kernels, and the unknown constants.
 
 use crate::Context;
-use crate::aim7_runs::{self, Constants, Run, Sample};
+use crate::aim7_runs::{self, Constants, Sample};
 use crate::bracket::{Tried, nearest};
 use crate::fit::three_digits;
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
-use turnwise_aim7::Outcome;
+use turnwise_aim7::{Length, Outcome, Plan, Setup};
 use turnwise_bench::published::{self, MutexSpinners};
 use turnwise_sim::spec::Machine;
 
@@ -111,26 +111,19 @@ impl Model {
     pub(super) fn run(
         &self,
         context: &Context<'_>,
-        workfile: &'static str,
+        workfile: &str,
         locks: &'static str,
         nodes: u32,
         users: u32,
-    ) -> Run {
-        Run {
-            machine: Arc::clone(&self.machine),
-            workfile,
-            locks,
-            nodes,
-            users: if context.least { users.min(100) } else { users },
-            directories: DIRECTORIES,
-            file_systems: 1,
-            scale: 50,
-            constants: self.constants,
-            seed: context.seed,
-            ramp_ns: 0,
-            warm_up_ns: if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) },
-            measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 120_000_000) },
-            whole: false,
+    ) -> Plan {
+        let some = if context.least { users.min(100) } else { users };
+        let plan = aim7_runs::plan(&self.machine, workfile, locks, (nodes, some), self.constants);
+        let warm_up_ns = if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) };
+        let measured_ns = if context.least { 300_000 } else { context.choose(12_000_000, 120_000_000) };
+        Plan {
+            setup: Setup { directories: DIRECTORIES, scale: 50, seed: context.seed, ..plan.setup },
+            length: Length::Window { warm_up_ns, measured_ns },
+            ..plan
         }
     }
 

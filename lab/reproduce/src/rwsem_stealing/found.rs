@@ -1,20 +1,10 @@
-//! What all versions of the lock show: on the paper's machine, on others, with other hold times, and here.
+//! What all versions of the lock show: on the paper's machine, on others, and with other hold times.
 
-use super::load::{ForkTest, Shape};
-use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_FAST};
+use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown};
 use crate::Context;
-use crate::here::here;
-use crate::locks::{WithLock, with_lock};
 use crate::mean::mean;
-use crate::report::Plot;
-use crate::scaling;
 use anyhow::Result;
 use serde::Serialize;
-use std::sync::Arc;
-use turnwise::RawLock;
-use turnwise::platform::Native;
-use turnwise_bench::environment::Environment;
-use turnwise_present::spent::Spent;
 
 /// What the locks showed on one machine.
 #[derive(Serialize)]
@@ -92,57 +82,4 @@ pub(super) fn by_hold(context: &Context<'_>) -> Result<Vec<Found>> {
         Found::predicted(context, &Model::on(Model::MACHINE, Model::CPUS, hold_ns)?, hold_ns.to_string())
     };
     [150, 300, 500, 1000].into_iter().map(found).collect()
-}
-
-/// Runs the same workload on a machine of 1024 CPUs, a user for each.
-pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Plot> {
-    const SOME: [&str; 4] = [FIFO, STEALING, XADD_FAST, TODAY];
-    const WARM_UP_NS: u64 = 20_000_000;
-    const END_NS: u64 = 25_000_000;
-    let machine = scaling::machine_of_a_kernel()?;
-    let run = |lock, cpus| Run {
-        machine: Arc::clone(&machine),
-        lock,
-        cpus,
-        shape: model.shape(cpus, END_NS),
-        warm_up_ns: WARM_UP_NS,
-        seed: context.seed,
-    };
-    let words = ["forks, a user for each CPU", "thousand/s", "CPUs"];
-    scaling::run(context, "rwsem_stealing: 1024 CPUs", words, &SOME, |lock, cpus| {
-        Ok(run(lock, cpus).run()?.forks_per_s / 1e3)
-    })
-}
-
-/// The workload on this machine's CPUs.
-#[derive(Serialize)]
-pub(super) struct Metal {
-    users: u32,
-    cpus: usize,
-    /// Each lock with forks a second and switches for a fork.
-    locks: Vec<(&'static str, f64, f64)>,
-}
-
-impl Metal {
-    pub(super) fn run(context: &Context<'_>, model: &Model) -> Metal {
-        const USERS: u32 = 8;
-        let shape = model.shape(USERS, context.choose(100_000_000, 500_000_000));
-        let run = |lock| {
-            let (forks, switches) = with_lock::<Native, _>(lock, &shape);
-            (lock, forks * 1e9 / shape.end_ns as f64, switches as f64 / forks.max(1.0))
-        };
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        Metal { users: USERS, cpus, locks: LOCKS.map(run).into() }
-    }
-}
-
-impl WithLock<Native> for &Shape {
-    type Out = (f64, u64);
-
-    fn with<L: RawLock>(self) -> (f64, u64) {
-        let before = Spent::here().voluntary;
-        let group = ForkTest::<Native, L>::new(*self, (), <Native as Environment>::stamp());
-        here(&group);
-        (group.forks(), Spent::here().voluntary - before)
-    }
 }

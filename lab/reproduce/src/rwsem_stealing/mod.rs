@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `load.rs` | what the threads do |
 //! | `model.rs` | runs of it |
-//! | `found.rs` | the runs of all versions of the lock, here and elsewhere |
+//! | `found.rs` | the runs of all versions of the lock, on this machine and on others |
 //! | `report.jinja`, `words.toml` | the published rows next to ours; the text about them |
 
 mod found;
@@ -16,7 +16,7 @@ use super::Context;
 use super::report::PaperReport;
 use super::words::Number;
 use anyhow::Result;
-use found::{Found, Metal};
+use found::Found;
 use model::Model;
 use serde::Serialize;
 
@@ -27,7 +27,6 @@ struct Ours {
     main: Found,
     elsewhere: Vec<Found>,
     by_hold: Option<Vec<Found>>,
-    metal: Option<Metal>,
 }
 
 /// Reproduces the paper.
@@ -41,9 +40,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         main: Found::run(context, &model)?,
         elsewhere: found::elsewhere(context)?,
         by_hold: context.in_full(|| found::by_hold(context))?,
-        metal: context.on_metal(|| Ok(Metal::run(context, &model)))?,
     };
-    let beyond = context.in_full(|| found::to_1024(context, &model))?;
     let numbers: [Number<'_>; 6] = [
         ("machine", &Model::MACHINE),
         ("users", &Model::USERS),
@@ -52,5 +49,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         ("own_ns", &Model::OWN_NS),
         ("compute_us", &(Model::COMPUTE_NS / 1000)),
     ];
-    PaperReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours, beyond)
+    PaperReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours)
 }

@@ -17,12 +17,9 @@ pub(super) const MUTEX: &str = "linux-mutex-baseline";
 /// The paper's two.
 pub(super) const FIFO: &str = "rwsem-spinlock-fifo";
 pub(super) const STEALING: &str = "rwsem-spinlock-stealing";
-/// The other rwsem, two kernels later.
-pub(super) const XADD_FAST: &str = "rwsem-xadd-fast-stealing";
-pub(super) const TODAY: &str = "rwsem";
-/// The root lock in all its versions.
+/// The root lock in all its versions, and what it could be today.
 pub(super) const LOCKS: [&str; 8] =
-    [MUTEX, FIFO, STEALING, "rwsem-xadd-fifo", "rwsem-xadd-stealing", XADD_FAST, TODAY, "mutex"];
+    [MUTEX, FIFO, STEALING, "rwsem-xadd-fifo", "rwsem-xadd-stealing", "rwsem-xadd-fast-stealing", "rwsem", "mutex"];
 
 /// One run on the simulated machine.
 #[derive(Clone)]

@@ -18,7 +18,7 @@ use super::Context;
 use super::report::PaperReport;
 use anyhow::Result;
 use model::{Constants, Model};
-use seconds::{Metal, Of, Part, Seconds};
+use seconds::{Of, Part, Seconds};
 use serde::Serialize;
 
 /// What the report is made of.
@@ -32,7 +32,6 @@ struct Ours {
     parabola: Vec<f64>,
     locks: Vec<Of<Seconds>>,
     inode: Vec<Of<f64>>,
-    metal: Option<Metal>,
 }
 
 /// Reproduces the paper.
@@ -51,9 +50,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         parabola: seconds::baseline(&model.published),
         locks,
         inode: seconds::inode(context, &model)?,
-        metal: context.on_metal(|| Ok(Metal::run(&model)))?,
     };
-    let beyond = context.in_full(|| seconds::to_1024(context, &model))?;
     let private_us = Constants::PRIVATE_NS / 1000;
-    PaperReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours, beyond)
+    PaperReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours)
 }

@@ -6,7 +6,6 @@ use crate::Context;
 use crate::fit::{Unknown, distance, fit};
 use anyhow::Result;
 use std::sync::Arc;
-use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Jitter;
@@ -166,9 +165,4 @@ impl Model {
 /// Returns user seconds without those of the busy thread.
 fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
     user - wall
-}
-
-/// Returns the workload in any environment.
-pub(super) fn group<W: Environment, L: Lock<()>>(shape: Shape, jitter: W::Jitter) -> SameFile<W, L> {
-    SameFile::new(shape, jitter)
 }

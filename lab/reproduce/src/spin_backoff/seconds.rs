@@ -1,18 +1,11 @@
-//! What every lock shows on every number of CPUs, with fields on the lock's line, on 1024 CPUs, and here.
+//! What every lock shows on every number of CPUs, and with fields on the lock's line.
 
-use super::load::{Shape, Took};
-use super::locks::{WithLock, with_lock};
-use super::model::{BACK_OFF, Constants, LOCKS, Model, Run, SPIN, group, seeds};
+use super::load::Took;
+use super::model::{BACK_OFF, LOCKS, Model, Run, SPIN, seeds};
 use crate::Context;
-use crate::here::here;
 use crate::mean::change;
-use crate::report::Plot;
-use crate::scaling;
 use anyhow::Result;
 use serde::Serialize;
-use std::sync::Arc;
-use turnwise::platform::Native;
-use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::SpinBackoff;
 
 const CPUS: [u32; 4] = [8, 16, 32, 64];
@@ -92,56 +85,4 @@ pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Vec<Of<f64>>
     let took = context.pool.map("spin_backoff: fields on the lock's line", &runs, Run::run)?;
     let wall = |took: &[Took]| took.iter().map(|took| model.seconds(*took)[0]).collect();
     Ok(locks.into_iter().zip(took.chunks(CPUS.len()).map(wall)).collect())
-}
-
-/// Runs the same workload on a machine of 1024 CPUs.
-pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Plot> {
-    let machine = scaling::machine()?;
-    let constants = Constants { acquisitions: 2, ..model.constants };
-    let run = |lock, threads| Run {
-        machine: Arc::clone(&machine),
-        lock,
-        threads,
-        constants,
-        effort: 4_000,
-        seed: context.seed,
-        watched: false,
-        inode: false,
-    };
-    let words = ["time for an acquisition", "us", "threads"];
-    scaling::run(context, "spin_backoff: 1024 CPUs", words, &LOCKS, |lock, threads| {
-        Ok(run(lock, threads).run()?.wall_ns / 1e3 / f64::from(threads * constants.acquisitions))
-    })
-}
-
-/// The workload on this machine's CPUs.
-#[derive(Serialize)]
-pub(super) struct Metal {
-    threads: u32,
-    /// Each lock with nanoseconds for an acquisition, and the shares of system and user time.
-    locks: Vec<(&'static str, f64, f64, f64)>,
-}
-
-impl Metal {
-    pub(super) fn run(model: &Model) -> Metal {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
-        let acquisitions = model.constants.acquisitions;
-        let run = |lock| {
-            let shape = model.constants.shape(lock, threads, (40_000 / (threads * acquisitions)).max(2));
-            let took = with_lock::<Native, _>(lock, shape);
-            let each_ns = took.wall_ns / f64::from(shape.files) / f64::from(threads * acquisitions);
-            (lock, each_ns, took.system_ns / took.wall_ns, took.user_ns / took.wall_ns)
-        };
-        Metal { threads, locks: LOCKS.map(run).into() }
-    }
-}
-
-impl WithLock<Native> for Shape {
-    type Out = Took;
-
-    fn with<L: Lock<()>>(self) -> Took {
-        let group = group::<Native, L>(self, ());
-        here(&group);
-        group.took()
-    }
 }

@@ -1,16 +1,16 @@
-//! Threads as fibers: each has a stack of its own, and a thread that suspends itself processes events until a thread
-//! continues, then switches directly to that thread's stack.
+//! Threads as coroutines: each has a stack of its own, and a thread that suspends itself processes events until a
+//! thread continues. Only where that is another one does it return to the main loop, which resumes the other.
 //!
-//! The owner of the simulation has the stack on which it called [`super::Simulation::run`]. It continues when there is
+//! The owner of the simulation runs the main loop, in [`super::Simulation::run`]; it also stops the loop when there is
 //! something for it to do ([`Stop`]).
 
 use super::queue::What;
 use super::stuck::StuckKind;
-use super::switch::{Suspended, prepare, switch};
 use super::{ENGINE, Engine, WHOLE};
 use crate::spec::{NS, Ps};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use corosensei::stack::{Stack, StackPointer};
+use corosensei::{Coroutine, Yielder};
+use std::mem::ManuallyDrop;
 
 /// What a thread does.
 pub(super) type Body = Box<dyn FnOnce()>;
@@ -23,17 +23,13 @@ pub(super) enum Stop {
     Stuck(StuckKind),
     /// All threads have ended.
     Ended,
-    /// A thread panicked.
-    Panicked(Box<dyn Any + Send>),
 }
 
 /// The owner, as the engine sees it.
 pub(super) struct Owner {
-    /// Where its stack continues.
-    stack: Suspended,
     stop: Option<Stop>,
-    /// The bodies of threads that have not begun.
-    bodies: Vec<Option<Body>>,
+    /// The thread that the main loop resumes.
+    next: Option<u32>,
     /// Threads that have not ended.
     left: usize,
     /// Events so far, but for those that never were in the queue.
@@ -43,17 +39,59 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    pub(super) fn new(bodies: Vec<Option<Body>>, silence_ns: u64, starvation_ns: Option<u64>) -> Owner {
+    pub(super) fn new(threads: usize, silence_ns: u64, starvation_ns: Option<u64>) -> Owner {
         Owner {
-            stack: 0,
             stop: None,
-            left: bodies.len(),
-            bodies,
+            next: None,
+            left: threads,
             steps: 0,
             silence: silence_ns.saturating_mul(NS),
             starvation: starvation_ns.map(|ns| ns.saturating_mul(NS)),
         }
     }
+}
+
+/// A part of the simulation's memory that is a thread's stack.
+pub(super) struct StackPart {
+    base: StackPointer,
+    limit: StackPointer,
+}
+
+impl StackPart {
+    /// Returns the stack between these addresses.
+    ///
+    /// # Safety
+    /// The bytes between them are this stack's alone while a thread runs on it, and can be written.
+    pub(super) unsafe fn new(limit: usize, base: usize) -> Self {
+        let address = |address| StackPointer::new(address).expect("memory does not lie at address 0");
+        StackPart { base: address(base), limit: address(limit) }
+    }
+}
+
+// SAFETY: the bytes between base and limit are the stack's alone (contract of `new`), whose base is that of a page.
+unsafe impl Stack for StackPart {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.limit
+    }
+}
+
+/// A thread. One that has not ended is abandoned with its stack: its values are never dropped.
+pub(super) type Fiber = ManuallyDrop<Coroutine<(), (), (), StackPart>>;
+
+/// How a thread suspends itself.
+pub(super) type Suspender = Yielder<(), ()>;
+
+/// Returns a thread that has not begun.
+pub(super) fn fiber(number: usize, stack: StackPart, body: Body) -> Fiber {
+    ManuallyDrop::new(Coroutine::with_stack(stack, move |yielder, ()| {
+        super::with(|e| e.threads[number].suspender = yielder);
+        body();
+        super::with(|e| e.owner.next = e.ended());
+    }))
 }
 
 /// Suspends the running thread until it is resumed.
@@ -65,57 +103,16 @@ pub(crate) fn suspend() {
     let me = looked.current;
     let next = looked.next_to_run();
     if next != Some(me) {
-        // SAFETY: as above; all looks have ended.
-        unsafe { go(engine, Some(me), next) };
+        looked.owner.next = next;
+        let suspender = looked.threads[me as usize].suspender;
+        // SAFETY: the coroutine's own, which set it as it began; this runs on its stack.
+        unsafe { &*suspender }.suspend(());
     }
-}
-
-/// Switches from one stack to another; `None` is the owner's.
-///
-/// # Safety
-/// The caller runs on the first of them, and does not access the engine until it continues.
-#[inline(always)]
-unsafe fn go(engine: *mut Engine, from: Option<u32>, to: Option<u32>) {
-    let stack = |of: Option<u32>| {
-        // SAFETY: there is an engine, which no other code accesses (contract).
-        let engine = unsafe { &mut *engine };
-        match of {
-            Some(thread) => &raw mut engine.threads[thread as usize].stack,
-            None => &raw mut engine.owner.stack,
-        }
-    };
-    let (from, to) = (stack(from), stack(to));
-    // SAFETY: the other stack is prepared or was left here, and each continues only if it does not run: a CPU resumes
-    // its thread once per operation. What the stacks share is reached through the engine, which is not in use now.
-    unsafe { switch(from, *to) };
-}
-
-/// Runs a thread, at the beginning of its stack.
-extern "C" fn run_thread(number: usize) -> ! {
-    let body = super::with(|e| e.owner.bodies[number].take());
-    let result = catch_unwind(AssertUnwindSafe(|| body.into_iter().for_each(|body| body())));
-    let engine = WHOLE.get();
-    // SAFETY: as in `suspend`.
-    let looked = unsafe { &mut *engine };
-    // What happens next is beyond that function, but a panic must not leave this one.
-    let next = result.and_then(|()| catch_unwind(AssertUnwindSafe(|| looked.ended())));
-    let next = next.unwrap_or_else(|panic| looked.stop(Stop::Panicked(panic)));
-    // SAFETY: as in `suspend`.
-    unsafe { go(engine, Some(number as u32), next) };
-    unreachable!("thread {number} has ended")
 }
 
 impl Engine {
-    /// Gives threads their stacks, whose ends `top` returns.
-    pub(super) fn prepare_stacks(&mut self, top: impl Fn(usize) -> usize) {
-        for (number, thread) in self.threads.iter_mut().enumerate() {
-            // SAFETY: the stack of this thread alone, whose bytes can be written but for the lowest page.
-            thread.stack = unsafe { prepare(top(number), run_thread, number) };
-        }
-    }
-
-    /// Processes events until the owner has something to do. Until then it must not access the engine, under any name.
-    pub(super) fn run_until_stop(&mut self) -> Stop {
+    /// Runs threads until the owner has something to do. Until then it must not access the engine, under any name.
+    pub(super) fn run_until_stop(&mut self, fibers: &mut [Fiber]) -> Stop {
         /// From its drop on no thread runs.
         struct Inside;
         impl Drop for Inside {
@@ -124,15 +121,17 @@ impl Engine {
                 WHOLE.set(std::ptr::null_mut());
             }
         }
-        let next = if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() };
-        if let Some(thread) = next {
-            let engine: *mut Engine = self;
-            let _inside = Inside;
-            ENGINE.set(engine);
-            WHOLE.set(engine);
-            // SAFETY: this is the owner's stack, and `self` is not used before it continues.
-            unsafe { go(engine, None, Some(thread)) };
+        let mut next = if self.owner.left == 0 { self.stop(Stop::Ended) } else { self.next_to_run() };
+        let engine: *mut Engine = self;
+        let inside = Inside;
+        ENGINE.set(engine);
+        WHOLE.set(engine);
+        while let Some(thread) = next {
+            fibers[thread as usize].resume(());
+            // SAFETY: no thread runs, and `self` is not used until the last one has returned.
+            next = unsafe { (*engine).owner.next.take() };
         }
+        drop(inside);
         self.owner.stop.take().expect("the owner goes on for a reason")
     }
 
@@ -149,7 +148,7 @@ impl Engine {
                 }
                 self.queue.set_horizon(time.saturating_add(self.owner.silence.max(1)));
             }
-            let thread = match what.what() {
+            let thread = match what {
                 What::Resume { cpu, generation } => self.resumed(cpu, generation),
                 What::Arrive { cpu } => self.arrive(cpu),
                 What::StoreArrives { cpu, number } => self.store_arrives(cpu, number),

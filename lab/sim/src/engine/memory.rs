@@ -6,6 +6,7 @@
 //! address; on a stack from the order in which words there are first used (`stacks.rs`), not from the compiler's
 //! frames. Words elsewhere (on the host's heap) get a line each, in order of their first use, until they are dropped.
 
+use super::fibers::StackPart;
 use super::stacks::{BLOCK, Stacks};
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
@@ -110,9 +111,14 @@ impl Region {
         Ok(Region { base: mapping.base, bytes, arena_bytes, stack_bytes, mapping: Some(mapping) })
     }
 
-    /// Returns the end of a thread's stack.
-    pub(crate) fn stack_top(&self, number: usize) -> usize {
-        self.base.as_ptr().expose_provenance() + self.arena_bytes + (number + 1) * self.stack_bytes
+    /// Returns a thread's stack.
+    ///
+    /// # Safety
+    /// One thread has it, and does not run when the region is dropped.
+    pub(super) unsafe fn stack(&self, number: usize) -> StackPart {
+        let limit = self.base.as_ptr().expose_provenance() + self.arena_bytes + number * self.stack_bytes;
+        // SAFETY: the mapping's, and this thread's (contract), but for the lowest page, which may not be touched.
+        unsafe { StackPart::new(limit + GUARD, limit + self.stack_bytes) }
     }
 
     fn offset(&self, address: usize) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Time, cache lines, CPUs and threads.
 //!
 //! Everything that happens has a time in integer picoseconds; events of one time happen in order of creation, and all
-//! chance comes from one seeded generator, so a seed determines a run. Threads are fibers that run the locks' own code
+//! chance comes from one seeded generator, so a seed determines a run. Threads are coroutines that run the locks' own code
 //! up to the next operation, whose cost decides when they continue. If nothing else happens before that, they continue
 //! without a switch.
 //!
@@ -20,7 +20,7 @@
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
-//! | `fibers.rs`, `switch.rs` | threads as fibers, and how the host switches from one to another |
+//! | `fibers.rs` | threads as coroutines |
 //! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
 //! | `memory.rs`, `stacks.rs`, `lines.rs` | which word is on which line; which CPUs have the line |
@@ -53,7 +53,6 @@ mod runqueue;
 mod sched;
 mod stacks;
 mod stuck;
-mod switch;
 mod thread;
 mod trace;
 
@@ -71,7 +70,6 @@ pub(crate) use cpu::{Posted, copy};
 pub(crate) use fibers::suspend;
 pub(crate) use lines::Op;
 pub(crate) use objects::{allocate, free, live, retire};
-pub(crate) use switch::there_and_back;
 pub(crate) use thread::{SpinEnded, Watch};
 
 use crate::platform::{Sim, SimWord};

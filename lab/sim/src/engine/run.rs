@@ -2,7 +2,7 @@
 
 use super::charge::ProfileEntry;
 use super::cpu::{Activity, Cpu};
-use super::fibers::{Body, Owner, Stop};
+use super::fibers::{Body, Fiber, Owner, Stop, fiber};
 use super::heap::Heap;
 use super::lines::Lines;
 use super::memory::{LineTable, Placed, Region};
@@ -202,27 +202,27 @@ impl Simulation {
     /// When a thread panics, and when called from a simulated thread.
     pub fn run(mut self) -> Result<Outcome, Stuck> {
         assert!(ENGINE.get().is_null(), "a simulation cannot run inside of another");
-        let mut engine = self.engine();
-        engine.prepare_stacks(|number| self.region.stack_top(number));
+        let (mut engine, mut fibers) = self.engine();
         engine.start(&self.actions);
         loop {
-            // Threads that have not ended are abandoned with their stacks, and what they own is leaked: nothing outside
-            // of the simulation points there.
-            match engine.run_until_stop() {
+            // Threads that have not ended, also as one panics, are abandoned with their stacks, and what they own is
+            // leaked: nothing outside of the simulation points there.
+            match engine.run_until_stop(&mut fibers) {
                 Stop::Action(index) => {
                     let snapshot = engine.snapshot();
                     self.actions[index as usize].1.take().into_iter().for_each(|action| action(&snapshot));
                 }
                 Stop::Stuck(kind) => return Err(engine.stuck(kind, self.config.seed)),
                 Stop::Ended => return Ok(engine.outcome()),
-                Stop::Panicked(panic) => std::panic::resume_unwind(panic),
             }
         }
     }
 
-    fn engine(&mut self) -> Engine {
-        let (threads, bodies): (Vec<Affinity>, Vec<_>) =
-            std::mem::take(&mut self.threads).into_iter().map(|(affinity, body)| (affinity, Some(body))).unzip();
+    fn engine(&mut self) -> (Engine, Vec<Fiber>) {
+        let (threads, bodies): (Vec<Affinity>, Vec<Body>) = std::mem::take(&mut self.threads).into_iter().unzip();
+        // SAFETY: each stack is one thread's, in a region that outlives the run.
+        let stack = |number| unsafe { self.region.stack(number) };
+        let fibers = (0..).zip(bodies).map(|(number, body)| fiber(number, stack(number), body)).collect();
         let machine = Arc::clone(&self.config.machine);
         let mut memory = self.memory.take().expect("a simulation runs once");
         let mut chance = fastrand::Rng::with_seed(self.config.seed);
@@ -232,7 +232,7 @@ impl Simulation {
             Affinity::Any => Thread::new(cpus[number % cpus.len()], false),
             Affinity::Cpu(cpu) => Thread::new(cpu, true),
         };
-        Engine {
+        let engine = Engine {
             now: 0,
             queue: Queue::new(),
             current: 0,
@@ -260,10 +260,11 @@ impl Simulation {
             perturb,
             counts: Counts::default(),
             last_progress: 0,
-            owner: Owner::new(bodies, self.config.silence_ns, self.config.starvation_ns),
+            owner: Owner::new(threads.len(), self.config.silence_ns, self.config.starvation_ns),
             line_ns: 0,
             machine,
-        }
+        };
+        (engine, fibers)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the engine knows about a thread: where it is, what it waits for, which sections it is in.
 
 use super::charge::{Doing, Scope};
-use super::switch::Suspended;
+use super::fibers::Suspender;
 use crate::spec::Ps;
 use std::fmt::Write;
 use std::panic::Location;
@@ -23,8 +23,8 @@ pub(crate) enum At {
 /// A thread. The order of fields puts what each event reads on one line of the host.
 #[repr(C, align(64))]
 pub(crate) struct Thread {
-    /// Where its stack continues, while it does not run.
-    pub(super) stack: Suspended,
+    /// How it suspends itself, once it has begun.
+    pub(super) suspender: *const Suspender,
     pub(crate) scope: Scope,
     pub(crate) spin_ended: SpinEnded,
     /// The CPU that it is on, or was on last.
@@ -67,7 +67,7 @@ impl Thread {
             parked_at: None,
             sections: Sections::default(),
             scope: Scope::default(),
-            stack: 0,
+            suspender: std::ptr::null(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a machine is: its topology, what it charges for, and how its operating system behaves.
 //!
 //! [`Machine`] is what the engine works with: every time an integer of picoseconds. Machine files are TOML
-//! (`machines/*.toml`); `file/` reads, checks and writes them, `builtin.rs` has those that come with the program.
+//! (`machines/*.toml`); `file/` reads and checks them, `builtin.rs` has those that come with the program.
 
 mod builtin;
 mod describe;
@@ -9,11 +9,11 @@ pub mod file;
 pub mod topology;
 
 pub use builtin::{builtin, load};
-pub use describe::Number;
+pub use describe::{Entry, Number};
 pub use file::SpecError;
 pub use topology::{Class, Topology};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// Time of the simulation, in picoseconds.
 pub type Ps = u64;
@@ -54,6 +54,8 @@ pub struct Machine {
     pub system: System,
     /// Where each number comes from, in the order of the file.
     pub sources: Vec<Source>,
+    /// Every number that the engine uses, in the order of the file.
+    pub entries: Vec<Entry>,
 }
 
 /// Where a number comes from.
@@ -61,8 +63,6 @@ pub struct Machine {
 pub struct Source {
     /// The key in the file: `coherence.load_modified`.
     pub key: String,
-    /// The numbers, as the file has them, with their unit.
-    pub value: String,
     /// Where it comes from.
     pub source: String,
     /// Recalled or guessed rather than read or measured.
@@ -75,7 +75,7 @@ pub struct Source {
 pub const SPREAD_PERMILLE: u32 = 80;
 
 /// Which cache or memory answers a read of a line that several caches share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// The home: a modified line is written back when it is read.
@@ -142,7 +142,7 @@ pub struct Cpu {
 }
 
 /// What a lock learns about whether another thread runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnCpuView {
     /// The truth, as in a kernel.

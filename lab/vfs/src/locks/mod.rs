@@ -18,7 +18,7 @@ mod sets;
 
 pub use sets::{
     Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
-    Today,
+    SETS, Today, WithSet, with_set,
 };
 pub use turnwise::rwlock::RwLock as Shared;
 

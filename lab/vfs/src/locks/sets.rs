@@ -86,5 +86,42 @@ impl<P: Platform> LockSet<P> for Today {
     type AnonVma = RawRwSem<P>;
 }
 
+/// An action on a set of locks.
+pub trait WithSet<P: Platform> {
+    /// The result.
+    type Out;
+
+    /// Does it.
+    fn with<L: LockSet<P>>(self) -> Self::Out;
+}
+
+macro_rules! sets {
+    ($($set:ident: $help:literal,)*) => {
+        /// The name of each set, and what it is in a line; the oldest first.
+        pub const SETS: &[(&str, &str)] = &[$((<$set as LockSet<turnwise::platform::Native>>::NAME, $help)),*];
+
+        /// Does it with the set of this name; `None`: there is no such set.
+        pub fn with_set<P: Platform, W: WithSet<P>>(name: &str, what: W) -> Option<W::Out> {
+            $(if name == <$set as LockSet<P>>::NAME {
+                return Some(what.with::<$set>());
+            })*
+            None
+        }
+    };
+}
+
+sets! {
+    Linux37: "Linux 3.7, before the patches to its mutex",
+    Linux37Patch1: "Linux 3.7 with the first patch: spinners poll before they try",
+    Linux37Patch2: "Linux 3.7 with both patches: spinners queue",
+    Linux38: "Linux 3.8: the trees of anonymous memory have an rwsem, which was a mutex",
+    Linux38Patch1: "Linux 3.8 with the mutex's first patch",
+    Linux38Patch2: "Linux 3.8 with both patches of the mutex",
+    Linux310: "Linux 3.10: the dentry's count under its lock",
+    Linux310Dcache: "Linux 3.10 with the patches: compare-exchange, and a sequence read/write lock for renames",
+    Linux312: "Linux 3.12: the form in which the patches were merged",
+    Today: "The locks of this project",
+}
+
 #[cfg(test)]
 mod tests;

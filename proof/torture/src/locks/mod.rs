@@ -16,7 +16,6 @@ use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise::{LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
 use turnwise_catalogue::{Entry, Nature, Of, Visit};
 use turnwise_lineage::d_count::{self, DCount};
-use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::osv_mutex::{OsvMutex, OwnerAtWake, Spin};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
@@ -85,13 +84,6 @@ impl Visit<Native> for Record {
     }
     fn rename_lock<V: rename_lock::Policy>(self, _: Of<RenameLock<V>>) -> LockRecord {
         self.of::<lineage::Tree<V>>(lineage::rename_lock::<V>())
-    }
-    /// Returns the record of a lock built from one that has readers, and is tortured with them.
-    fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V>>) -> LockRecord
-    where
-        V::Inner<Native>: Debug,
-    {
-        self.exclusive(lock)
     }
 }
 

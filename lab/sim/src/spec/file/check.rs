@@ -13,13 +13,14 @@ impl MachineFile {
         names(&self.name, &self.title)?;
         let topology = topology::check(&self.topology)?;
         let mut numbers = Numbers::new(self.cpu.ghz)?;
-        let counts = shape(&topology);
-        numbers.note("topology", counts, &self.topology.source, self.topology.provisional)?;
+        numbers.note("topology", &self.topology.source, self.topology.provisional)?;
+        numbers.add_topology(&topology);
         let cpu = self.cpu.check(&mut numbers, &topology)?;
         let coherence = self.coherence.check(&mut numbers, &topology)?;
         let system = self.system.check(&mut numbers, &topology)?;
-        let sources = numbers.sources;
-        Ok(Machine { name: self.name.clone(), title: self.title.clone(), topology, coherence, cpu, system, sources })
+        let (name, title) = (self.name.clone(), self.title.clone());
+        let Numbers { sources, entries, .. } = numbers;
+        Ok(Machine { name, title, topology, coherence, cpu, system, sources, entries })
     }
 }
 
@@ -35,29 +36,16 @@ fn names(name: &str, title: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the counts in words.
-pub(super) fn shape(topology: &Topology) -> String {
-    format!(
-        "sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}",
-        topology.sockets,
-        topology.nodes,
-        topology.clusters_per_node,
-        topology.cores_per_cluster,
-        topology.threads_per_core
-    )
-}
-
 impl CpuTable {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Cpu, Fault> {
-        let rate = self.ghz.map_or_else(|| "no clock rate".to_owned(), |ghz| format!("{ghz} GHz"));
-        numbers.note("cpu", rate, &self.source, self.provisional)?;
+        numbers.note("cpu", &self.source, self.provisional)?;
         Ok(Cpu {
             load_hit: numbers.cost("cpu.load_hit", &self.load_hit, Zero::Refused)?,
             store_hit: numbers.cost("cpu.store_hit", &self.store_hit, Zero::Refused)?,
             rmw_hit: numbers.cost("cpu.rmw_hit", &self.rmw_hit, Zero::Refused)?,
             pause: numbers.cost("cpu.pause", &self.pause, Zero::Refused)?,
             clock: numbers.cost("cpu.clock", &self.clock, Zero::Refused)?,
-            lookahead: numbers.optional("cpu.lookahead", self.lookahead.as_ref())?,
+            lookahead: numbers.optional("cpu.lookahead", self.lookahead.as_ref(), 0)?,
             store_buffer: true,
             smt_permille: numbers.slowdown(
                 "cpu.smt_slowdown",
@@ -75,9 +63,12 @@ impl CoherenceTable {
             let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
             return Err(Fault::new("coherence.line_bytes", problem, remedy));
         }
-        let migratory = if self.migratory { ", migratory" } else { "" };
-        let value = format!("{}{migratory}, {} bytes a line", self.protocol.name(), self.line_bytes);
-        numbers.note("coherence", value, &self.source, self.provisional)?;
+        numbers.note("coherence", &self.source, self.provisional)?;
+        let (migratory, bits) = if self.migratory { (", migratory", &[1][..]) } else { ("", &[][..]) };
+        let bits = [&[self.protocol as u64], bits].concat();
+        numbers.add("coherence.protocol", format!("{}{migratory}", self.protocol.name()), bits);
+        let line = self.line_bytes;
+        numbers.add("coherence.line_bytes", format!("{line} bytes"), vec![line.into()]);
         let mut table = |name: &str, table| numbers.table(&format!("coherence.{name}"), table, topology, Zero::Refused);
         Ok(Coherence {
             protocol: self.protocol,
@@ -98,14 +89,13 @@ impl CoherenceTable {
 
 impl SystemTable {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<System, Fault> {
-        let moves = if self.migration { "migration" } else { "no migration" };
-        let value = format!("on_cpu {}, {moves}", self.on_cpu.name());
-        numbers.note("system", value, &self.source, self.provisional)?;
+        numbers.note("system", &self.source, self.provisional)?;
+        numbers.add("system.on_cpu", self.on_cpu.name().to_owned(), vec![self.on_cpu as u64]);
+        let migration = if self.migration { "yes" } else { "no" };
+        numbers.add("system.migration", migration.to_owned(), vec![self.migration.into()]);
         let syscall = numbers.cost("system.syscall", &self.syscall, Zero::Refused)?;
-        let wait_call = self.wait_call.as_ref().map(|cost| numbers.cost("system.wait_call", cost, Zero::Refused));
         let system = System {
             syscall,
-            wait_call: wait_call.transpose()?.unwrap_or(syscall),
             context_switch: numbers.cost("system.context_switch", &self.context_switch, Zero::Fine)?,
             wake: numbers.cost("system.wake", &self.wake, Zero::Fine)?,
             ipi: numbers.table("system.ipi", &self.ipi, topology, Zero::Fine)?,
@@ -113,9 +103,10 @@ impl SystemTable {
             latency: numbers.cost("system.latency", &self.latency, Zero::Refused)?,
             min_granularity: numbers.cost("system.min_granularity", &self.min_granularity, Zero::Refused)?,
             wakeup_granularity: numbers.cost("system.wakeup_granularity", &self.wakeup_granularity, Zero::Fine)?,
-            slice_jitter: numbers.optional("system.slice_jitter", self.slice_jitter.as_ref())?,
-            idle_poll: numbers.optional("system.idle_poll", self.idle_poll.as_ref())?,
-            idle_deepens: self.idle_deepens,
+            wait_call: numbers.optional("system.wait_call", self.wait_call.as_ref(), syscall)?,
+            slice_jitter: numbers.optional("system.slice_jitter", self.slice_jitter.as_ref(), 0)?,
+            idle_poll: numbers.optional("system.idle_poll", self.idle_poll.as_ref(), 0)?,
+            idle_deepens: numbers.deepens(self.idle_deepens),
             idle_exit: numbers.idle_exits("system.idle_exit", &self.idle_exit)?,
             migration: self.migration,
             on_cpu: self.on_cpu,

@@ -1,23 +1,21 @@
 //! Machine files: the types of the TOML, one field for each key, and the conversion to a [`Machine`].
 //!
-//! `turnwise-lab calibrate` writes files with the same types that [`parse`] reads. `docs/machine-files.md` explains
-//! each key to authors of such files. Every number has a source; times are in nanoseconds or, with `cpu.ghz`, in
-//! cycles.
+//! `docs/machine-files.md` explains each key to authors of such files. Every number has a source; times are in
+//! nanoseconds or, with `cpu.ghz`, in cycles.
 
 mod check;
 mod error;
 mod numbers;
 mod topology;
-mod write;
 
 pub(super) use error::SORT;
 pub use error::SpecError;
 
 use super::{Machine, OnCpuView, Protocol};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// A machine file.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineFile {
     /// Its name for `--machine`: lower case letters, digits and hyphens.
@@ -35,7 +33,7 @@ pub struct MachineFile {
 }
 
 /// `[topology]`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TopologyTable {
     /// Packages.
@@ -49,29 +47,26 @@ pub struct TopologyTable {
     /// Hardware threads of a core.
     pub threads_per_core: u32,
     /// Hops between nodes, a row for each node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Vec<Vec<u8>>>,
     /// In place of `hops`: nodes in a mesh of this number of columns and rows, numbered row by row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<[u32; 2]>,
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
 }
 
 /// `[cpu]`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuTable {
     /// Clock rate, for numbers in cycles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ghz: Option<f64>,
     /// Where `ghz` comes from.
     pub source: String,
     /// Whether `ghz` is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
     /// A load.
     pub load_hit: Cost,
@@ -84,28 +79,26 @@ pub struct CpuTable {
     /// Reading the clock.
     pub clock: Cost,
     /// How long before its turn computing can begin that needs no earlier result; without it, not at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookahead: Option<Cost>,
     /// How many times as long computing takes while the other thread of the core is busy; with several threads a core.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_slowdown: Option<Factor>,
 }
 
 /// `[coherence]`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoherenceTable {
     /// Which cache or memory answers reads of shared lines.
     pub protocol: Protocol,
     /// Whether a read of a line that another cache has modified takes it as a whole.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub migratory: bool,
     /// Bytes of a line.
     pub line_bytes: u32,
     /// The source of `protocol` and `line_bytes`.
     pub source: String,
     /// Whether these are recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
     /// A load of a line that another cache has modified (or has alone).
     pub load_modified: Table,
@@ -126,7 +119,7 @@ pub struct CoherenceTable {
 }
 
 /// `[system]`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemTable {
     /// What locks learn about whether another thread runs.
@@ -136,12 +129,11 @@ pub struct SystemTable {
     /// The source of `on_cpu` and `migration`.
     pub source: String,
     /// Whether these are recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
     /// Into the kernel and out again.
     pub syscall: Cost,
     /// A call that was to sleep, but found the word changed; without it, the cost of any call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_call: Option<Cost>,
     /// From one thread to the next.
     pub context_switch: Cost,
@@ -158,51 +150,33 @@ pub struct SystemTable {
     /// A woken thread preempts one that is ahead by this much.
     pub wakeup_granularity: Cost,
     /// How much later a slice may end; without it, all are equally long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_jitter: Option<Cost>,
     /// How long an idle CPU polls, needing no interrupt, before it sleeps; without it, it sleeps at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_poll: Option<Cost>,
     /// Whether an idle CPU's sleep deepens as time goes by; without it, the CPU chooses as it becomes idle.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub idle_deepens: bool,
     /// How long an idle CPU takes to notice a thread, by how long it was idle.
     pub idle_exit: Vec<IdleExit>,
 }
 
 /// A time: either `ns` or `cycles`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
     /// In nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
     /// In cycles of `cpu.ghz`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
 }
 
-impl Cost {
-    /// Returns a measured time.
-    #[must_use]
-    pub fn ns(ns: f64, source: impl Into<String>) -> Cost {
-        Cost { ns: Some(ns), cycles: None, source: source.into(), provisional: false }
-    }
-
-    /// Marks the cost as recalled or guessed.
-    #[must_use]
-    pub fn provisional(self) -> Cost {
-        Cost { provisional: true, ..self }
-    }
-}
-
 /// The unit of a [`Table`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Nanoseconds.
@@ -212,31 +186,29 @@ pub enum Unit {
 }
 
 /// Times by distance.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Between threads of a core; where cores have several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_core: Option<f64>,
     /// Between cores of a cluster; where nodes have several clusters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_cluster: Option<f64>,
     /// Within a node.
     pub same_node: f64,
     /// Between nodes one hop, two hops, ... apart: as many as the topology has.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub hops: Vec<f64>,
     /// The unit of all of them.
     pub unit: Unit,
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
 }
 
 /// A ratio.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
     /// 1 or more.
@@ -244,35 +216,27 @@ pub struct Factor {
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
 }
 
 /// How long a CPU takes to notice a thread when it has been idle for at least `after_ns`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleExit {
     /// Shortest idle time in nanoseconds; 0 in the first entry.
     pub after_ns: f64,
     /// In nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
     /// In cycles of `cpu.ghz`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
     /// What interrupting such a CPU costs the sender, in nanoseconds; without it, the value of `ipi`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipi_ns: Option<f64>,
     /// Where it comes from.
     pub source: String,
     /// Whether it is recalled or guessed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default)]
     pub provisional: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// Reads a machine file; `origin` names it in errors.
@@ -283,15 +247,4 @@ fn is_false(value: &bool) -> bool {
 pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
     let file: MachineFile = toml::from_str(text).map_err(|e| SpecError::of_reader(&e, origin, text))?;
     file.check().map_err(|fault| fault.of(origin, text))
-}
-
-impl MachineFile {
-    /// Returns the machine, if all numbers make sense; `origin` names the file in errors.
-    ///
-    /// # Errors
-    ///
-    /// States which key of which line of [`MachineFile::to_toml`] is wrong, why, and what to do.
-    pub fn machine(&self, origin: &str) -> Result<Machine, SpecError> {
-        self.check().map_err(|fault| fault.of(origin, &self.to_toml().unwrap_or_default()))
-    }
 }

@@ -2,7 +2,8 @@
 
 use super::error::Fault;
 use super::{Cost, Factor, IdleExit, Table, Unit};
-use crate::spec::{ByClass, IdleState, Ps, Source, Topology};
+use crate::spec::describe::{Entry, ns, times};
+use crate::spec::{ByClass, Class, IdleState, Ps, Source, Topology};
 
 /// Longest time that a file may name: far beyond any cost, and sums of thousands still fit 64 bits of picoseconds.
 const LONGEST_NS: f64 = 1e12;
@@ -26,6 +27,7 @@ pub(super) enum Zero {
 pub(super) struct Numbers {
     ghz: Option<f64>,
     pub(super) sources: Vec<Source>,
+    pub(super) entries: Vec<Entry>,
 }
 
 impl Numbers {
@@ -36,30 +38,68 @@ impl Numbers {
                 format!("{rate} is not a clock rate"),
                 format!("give gigahertz, above 0 and at most {HIGHEST_GHZ}"),
             )),
-            _ => Ok(Numbers { ghz, sources: Vec::new() }),
+            _ => Ok(Numbers { ghz, sources: Vec::new(), entries: Vec::new() }),
         }
     }
 
     /// Notes a source.
-    pub(super) fn note(&mut self, key: &str, value: String, source: &str, provisional: bool) -> Result<(), Fault> {
+    pub(super) fn note(&mut self, key: &str, source: &str, provisional: bool) -> Result<(), Fault> {
         if source.trim().is_empty() {
             let remedy = "say where the numbers come from: a publication, a measurement, or how they were derived";
             return Err(Fault::new(format!("{key}.source"), "empty", remedy));
         }
         let source = source.to_owned();
-        self.sources.push(Source { key: key.to_owned(), value, source, provisional });
+        self.sources.push(Source { key: key.to_owned(), source, provisional });
         Ok(())
     }
 
-    pub(super) fn cost(&mut self, key: &str, cost: &Cost, zero: Zero) -> Result<Ps, Fault> {
-        let (amount, unit, text) = either(key, cost.ns, cost.cycles)?;
-        self.note(key, text, &cost.source, cost.provisional)?;
-        self.time(key, amount, unit, zero)
+    /// Adds a number that the engine uses.
+    pub(super) fn add(&mut self, key: &str, text: String, bits: Vec<u64>) {
+        self.entries.push(Entry { key: key.to_owned(), text, bits });
     }
 
-    /// Reads a time that the file may omit, which is 0 then.
-    pub(super) fn optional(&mut self, key: &str, cost: Option<&Cost>) -> Result<Ps, Fault> {
-        cost.map_or(Ok(0), |cost| self.cost(key, cost, Zero::Fine))
+    pub(super) fn add_topology(&mut self, topology: &Topology) {
+        for (name, count) in [
+            ("sockets", topology.sockets),
+            ("nodes", topology.nodes),
+            ("clusters_per_node", topology.clusters_per_node),
+            ("cores_per_cluster", topology.cores_per_cluster),
+            ("threads_per_core", topology.threads_per_core),
+        ] {
+            self.add(&format!("topology.{name}"), count.to_string(), vec![count.into()]);
+        }
+        let hops = topology.hops.iter().map(|&hops| hops.into()).collect();
+        self.add("topology.hops", format!("{} at most", topology.farthest()), hops);
+    }
+
+    /// Adds this, if it is so.
+    pub(super) fn deepens(&mut self, idle_deepens: bool) -> bool {
+        if idle_deepens {
+            self.add("system.idle_deepens", "true".to_owned(), vec![1]);
+        }
+        idle_deepens
+    }
+
+    pub(super) fn cost(&mut self, key: &str, cost: &Cost, zero: Zero) -> Result<Ps, Fault> {
+        let time = self.read(key, cost, zero)?;
+        self.add(key, format!("{} ns", ns(time)), vec![time]);
+        Ok(time)
+    }
+
+    /// Reads a time that the file may omit, and which is a number of its own only if it differs from the usual.
+    pub(super) fn optional(&mut self, key: &str, cost: Option<&Cost>, usual: Ps) -> Result<Ps, Fault> {
+        let zero = if usual == 0 { Zero::Fine } else { Zero::Refused };
+        let time = cost.map_or(Ok(usual), |cost| self.read(key, cost, zero))?;
+        if time != usual {
+            self.add(key, format!("{} ns", ns(time)), vec![time]);
+        }
+        Ok(time)
+    }
+
+    fn read(&mut self, key: &str, cost: &Cost, zero: Zero) -> Result<Ps, Fault> {
+        let (amount, unit) = either(key, cost.ns, cost.cycles)?;
+        self.note(key, &cost.source, cost.provisional)?;
+        self.time(key, amount, unit, zero)
     }
 
     /// Reads the list of `idle_exit`.
@@ -68,15 +108,16 @@ impl Numbers {
         for (index, entry) in list.iter().enumerate() {
             let at = format!("{key}[{index}]");
             let after = self.time(&format!("{at}.after_ns"), entry.after_ns, Unit::Ns, Zero::Fine)?;
-            let (amount, unit, text) = either(&at, entry.ns, entry.cycles)?;
+            let (amount, unit) = either(&at, entry.ns, entry.cycles)?;
             let exit = self.time(&at, amount, unit, Zero::Fine)?;
             let ipi =
                 entry.ipi_ns.map(|ns| self.time(&format!("{at}.ipi_ns"), ns, Unit::Ns, Zero::Fine)).transpose()?;
             let state = IdleState { after, exit, ipi };
             follows(&at, exits.last(), state)?;
-            let sent = entry.ipi_ns.map_or_else(String::new, |ns| format!(", {ns} ns to interrupt"));
-            let text = format!("{text} after {} ns{sent}", entry.after_ns);
-            self.note(&at, text, &entry.source, entry.provisional)?;
+            self.note(&at, &entry.source, entry.provisional)?;
+            let sent = ipi.map_or_else(String::new, |ipi| format!(", {} ns to interrupt", ns(ipi)));
+            let text = format!("{} ns after {} ns idle{sent}", ns(exit), ns(after));
+            self.add(&at, text, [after, exit].into_iter().chain(ipi).collect());
             exits.push(state);
         }
         if exits.is_empty() {
@@ -96,7 +137,7 @@ impl Numbers {
     ) -> Result<ByClass, Fault> {
         needed(&format!("{key}.same_core"), table.same_core, topology.threads_per_core, "threads_per_core")?;
         needed(&format!("{key}.same_cluster"), table.same_cluster, topology.clusters_per_node, "clusters_per_node")?;
-        self.by_distance(key, table, topology, zero)
+        self.by_distance(key, table, topology, zero, Class::SAME_CORE)
     }
 
     /// Reads a table by distance whose nearest is the CPU's own node.
@@ -107,10 +148,17 @@ impl Numbers {
                 return Err(Fault::new(format!("{key}.{name}"), problem, "leave it out; `same_node` is the nearest"));
             }
         }
-        self.by_distance(key, table, topology, Zero::Refused)
+        self.by_distance(key, table, topology, Zero::Refused, Class::SAME_NODE)
     }
 
-    fn by_distance(&mut self, key: &str, table: &Table, topology: &Topology, zero: Zero) -> Result<ByClass, Fault> {
+    fn by_distance(
+        &mut self,
+        key: &str,
+        table: &Table,
+        topology: &Topology,
+        zero: Zero,
+        nearest: Class,
+    ) -> Result<ByClass, Fault> {
         let farthest = usize::from(topology.farthest());
         if table.hops.len() != farthest {
             return Err(Fault::new(
@@ -119,7 +167,7 @@ impl Numbers {
                 "give one number for each, for 1 hop first",
             ));
         }
-        self.note(key, shown(table), &table.source, table.provisional)?;
+        self.note(key, &table.source, table.provisional)?;
         let same_node = self.time(&format!("{key}.same_node"), table.same_node, table.unit, zero)?;
         // Where the machine has no such distance, it is never used, and the next farther value stands there.
         let near = |name: &str, value: Option<f64>, farther: Ps| match value {
@@ -128,18 +176,19 @@ impl Numbers {
         };
         let same_cluster = near("same_cluster", table.same_cluster, same_node)?;
         let same_core = near("same_core", table.same_core, same_cluster)?;
-        let mut times = vec![same_core, same_cluster, same_node];
+        let mut costs = ByClass(vec![same_core, same_cluster, same_node]);
         for (index, &value) in table.hops.iter().enumerate() {
-            times.push(self.time(&format!("{key}.hops[{index}]"), value, table.unit, zero)?);
+            costs.0.push(self.time(&format!("{key}.hops[{index}]"), value, table.unit, zero)?);
         }
-        Ok(ByClass(times))
+        self.add(key, times(&costs, topology, nearest), costs.0.clone());
+        Ok(costs)
     }
 
     /// Reads the slowdown by the other thread, in thousandths: 1000 where there is none.
     pub(super) fn slowdown(&mut self, key: &str, factor: Option<&Factor>, threads: u32) -> Result<u32, Fault> {
         needed(key, factor, threads, "threads_per_core")?;
         let Some(factor) = factor else { return Ok(1000) };
-        self.note(key, format!("{} times", factor.factor), &factor.source, factor.provisional)?;
+        self.note(key, &factor.source, factor.provisional)?;
         if !(1.0..=HIGHEST_FACTOR).contains(&factor.factor) {
             let problem = format!("{} is not a slowdown", factor.factor);
             let remedy =
@@ -147,7 +196,11 @@ impl Numbers {
             return Err(Fault::new(format!("{key}.factor"), problem, remedy));
         }
         // In bounds, as checked above.
-        Ok((factor.factor * 1000.0).round() as u32)
+        let permille = (factor.factor * 1000.0).round() as u32;
+        if threads > 1 {
+            self.add(key, format!("{} times", f64::from(permille) / 1000.0), vec![permille.into()]);
+        }
+        Ok(permille)
     }
 
     fn time(&self, key: &str, amount: f64, unit: Unit, zero: Zero) -> Result<Ps, Fault> {
@@ -183,11 +236,11 @@ fn picoseconds(ns: f64, zero: Zero) -> Result<Ps, (String, String)> {
     Ok(ps)
 }
 
-/// Reads the number of a [`Cost`] or an [`IdleExit`], with its unit, also as text.
-fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit, String), Fault> {
+/// Reads the number of a [`Cost`] or an [`IdleExit`], with its unit.
+fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit), Fault> {
     match (ns, cycles) {
-        (Some(ns), None) => Ok((ns, Unit::Ns, format!("{ns} ns"))),
-        (None, Some(cycles)) => Ok((cycles, Unit::Cycles, format!("{cycles} cycles"))),
+        (Some(ns), None) => Ok((ns, Unit::Ns)),
+        (None, Some(cycles)) => Ok((cycles, Unit::Cycles)),
         (None, None) => Err(Fault::new(key, "no number", "add `ns = ...` or `cycles = ...`")),
         (Some(_), Some(_)) => Err(Fault::new(key, "both `ns` and `cycles`", "keep the one that the source gives")),
     }
@@ -222,11 +275,4 @@ fn follows(key: &str, last: Option<&IdleState>, next: IdleState) -> Result<(), F
         }
         _ => Ok(()),
     }
-}
-
-fn shown(table: &Table) -> String {
-    let near = [table.same_core, table.same_cluster, Some(table.same_node)].into_iter().flatten();
-    let all = near.chain(table.hops.iter().copied()).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
-    let unit = if table.unit == Unit::Ns { "ns" } else { "cycles" };
-    format!("{all} {unit}")
 }
