@@ -23,12 +23,12 @@ fn fuzz_elf() {
     let path = folder.path().join("program");
     check("elf", 1500, Vec::new(), |input| {
         let Ok(file) = object::File::parse(input) else { return };
-        let code = Code::read(&file);
-        std::hint::black_box((code.files().count(), code.functions(|_| true).len(), code.lines("tiny.c", 0, 9).len()));
         std::hint::black_box(separate_file(&path, &file).file.is_some());
         // A new file each time: what is mapped is not written to.
         let _ = fs::remove_file(&path);
         fs::write(&path, input).expect("room");
+        let code = Code::read(&path);
+        std::hint::black_box((code.files().count(), code.functions(|_| true).len(), code.lines("tiny.c", 0, 9).len()));
         let identity = Identity::of(&fs::File::open(&path).expect("the file"));
         let module = Module { range: 0..u64::MAX, base: 0, path: path.clone(), identity };
         let mut symbols = Symbols::new(vec![module]);
