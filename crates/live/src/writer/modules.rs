@@ -175,7 +175,7 @@ fn begin(generation: u32) {
 }
 
 fn places() -> impl Iterator<Item = &'static Place> {
-    // ORDERING live.unloaded: Acquire pairs with the Release in `change`: a thread that sees the number sees the places.
+    // ORDERING live.unloaded: Acquire pairs with the Release in `add`: a thread that sees the number sees the places.
     PLACES[..COUNT.load(Acquire) as usize].iter()
 }
 
