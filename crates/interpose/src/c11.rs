@@ -51,6 +51,7 @@ macro_rules! coded {
         ///
         /// # Safety
         /// As C11 says.
+        #[allow(unused_unsafe, reason = "some targets are safe")]
         unsafe extern "C" fn $name($($argument: $type),*) -> $crate::c_int {
             // SAFETY: contract of C11's function, which includes that of `$target`.
             $crate::c11::code(unsafe { $target($($argument),*) })

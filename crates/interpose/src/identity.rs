@@ -2,49 +2,34 @@
 
 use crate::Module;
 use crate::system::keeping_errno;
-#[cfg(target_pointer_width = "32")]
-use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
-#[cfg(target_pointer_width = "64")]
-use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
-use turnwise_preload_abi::build_id;
 
-/// The number of bytes of a build id that are kept.
-const MOST_BYTES: usize = 32;
+/// The identity of a module: its place, and a hash of its name and its build id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+#[allow(missing_docs, reason = "as in [`Module`]")]
+pub struct Identity {
+    pub start: u64,
+    pub end: u64,
+    pub base: u64,
+    /// A hash of its name and its build id.
+    pub hash: u64,
+}
 
-impl Module {
-    /// Returns the headers at the beginning of the module's file; none if the linker left them out.
+impl Identity {
+    /// Returns the identity of a module.
     ///
     /// # Safety
-    /// The module is loaded, and stays loaded.
-    pub unsafe fn headers(&self) -> &'static [Header] {
-        let start = self.start as *const u8;
-        // SAFETY: contract of `headers`; what is mapped first can be read.
-        unsafe {
-            let file = &*start.cast::<Beginning>();
-            match file.e_ident.starts_with(b"\x7fELF") {
-                true => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
-                false => &[],
-            }
-        }
-    }
-
-    /// Returns the build id, truncated to the room in a record; empty: none.
-    ///
-    /// # Safety
-    /// The module is loaded, and stays loaded; the headers are its own.
-    pub unsafe fn build_id(&self, headers: &[Header]) -> &'static [u8] {
-        let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
-            let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
-            // SAFETY: the loader has mapped the note.
-            let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
-            build_id(notes, header.p_align as usize)
-        });
-        notes.map_or(&[], |id| &id[..id.len().min(MOST_BYTES)])
+    /// The module is loaded, and stays loaded meanwhile.
+    pub unsafe fn of(module: &Module) -> Identity {
+        // SAFETY: contract of `of`.
+        let (name, id) = unsafe { (module.name().to_bytes(), module.build_id()) };
+        let (start, end, base) = (module.start as u64, module.end as u64, module.base as u64);
+        Identity { start, end, base, hash: hash(name) ^ hash(id).rotate_left(1) }
     }
 }
 
-/// Returns FNV-1a of a module's name.
-pub fn hash(name: &[u8]) -> u64 {
+/// Returns FNV-1a of bytes.
+fn hash(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 

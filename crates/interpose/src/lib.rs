@@ -58,8 +58,8 @@ mod thread;
 pub use environment::{race_checker, variable};
 pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use frames::{return_behind, stack};
-pub use identity::{hash, whole_name};
+pub use frames::{caller_of, return_behind, stack};
+pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
 pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};

@@ -8,6 +8,14 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
+#[cfg(target_pointer_width = "32")]
+use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
+#[cfg(target_pointer_width = "64")]
+use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
+use turnwise_preload_abi::build_id;
+
+/// The number of bytes of a build id that are kept.
+const BUILD_ID_BYTES: usize = 32;
 
 /// A loaded module.
 #[derive(Clone, Copy)]
@@ -19,6 +27,8 @@ pub struct Module {
     /// Where the last segment ends.
     pub end: usize,
     name: *const c_char,
+    /// Its program headers, if the loader has described them; otherwise null.
+    headers: (*const Header, usize),
     /// The head of its unwind table (`.eh_frame_hdr`); 0: it has none.
     table: usize,
 }
@@ -34,6 +44,39 @@ impl Module {
         }
         // SAFETY: the loader's string, which lives as long as the module.
         unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Returns the program headers; none if the linker left them out of what is mapped.
+    ///
+    /// # Safety
+    /// The module is loaded, and stays loaded.
+    unsafe fn headers(&self) -> &'static [Header] {
+        let start = self.start as *const u8;
+        // SAFETY: contract of `headers`; what is mapped first can be read, and the loader's description too.
+        unsafe {
+            let file = &*start.cast::<Beginning>();
+            match self.headers {
+                (headers, count) if !headers.is_null() => core::slice::from_raw_parts(headers, count),
+                _ if !file.e_ident.starts_with(b"\x7fELF") => &[],
+                _ => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
+            }
+        }
+    }
+
+    /// Returns the build id, truncated to the room in a record; empty: none.
+    ///
+    /// # Safety
+    /// The module is loaded, and stays loaded.
+    pub unsafe fn build_id(&self) -> &'static [u8] {
+        // SAFETY: contract of `build_id`.
+        let headers = unsafe { self.headers() };
+        let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).find_map(|header| {
+            let start = self.base.wrapping_add(header.p_vaddr as usize) as *const u8;
+            // SAFETY: the loader has mapped the note.
+            let notes = unsafe { core::slice::from_raw_parts(start, header.p_memsz as usize) };
+            build_id(notes, header.p_align as usize)
+        });
+        notes.map_or(&[], |id| &id[..id.len().min(BUILD_ID_BYTES)])
     }
 
     /// Returns whether the address lies in the module.
@@ -61,7 +104,7 @@ impl Module {
         let [start, end] = [first, last].map(|address| base.wrapping_add(address as usize));
         let table = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME);
         let table = table.map_or(0, |header| base.wrapping_add(header.p_vaddr as usize));
-        Module { base, start, end, name: info.dlpi_name, table }
+        Module { base, start, end, name: info.dlpi_name, headers: (info.dlpi_phdr, headers.len()), table }
     }
 }
 
@@ -83,11 +126,6 @@ struct LinkMap {
     base: usize,
     name: *const c_char,
 }
-
-#[cfg(target_pointer_width = "32")]
-type Header = libc::Elf32_Phdr;
-#[cfg(target_pointer_width = "64")]
-type Header = libc::Elf64_Phdr;
 
 type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int;
 
@@ -146,7 +184,8 @@ fn ask(function: FindObject, address: usize) -> Option<Module> {
     // SAFETY: the link map is one of a loaded module.
     let map = unsafe { &*link_map };
     let (start, end) = (map_start as usize, map_end as usize);
-    let part = Module { base: map.base, start, end, name: map.name, table: table.expose_provenance() };
+    let (headers, table) = ((ptr::null(), 0), table.expose_provenance());
+    let part = Module { base: map.base, start, end, name: map.name, headers, table };
     // A module mapped by the kernel may have holes between its segments, and then only one segment is found.
     // SAFETY: the module was found just now.
     let whole = unsafe { part.name() }.is_empty().then(|| program(map)).flatten();

@@ -35,11 +35,11 @@ pub fn runs_in_memory_of_another() -> bool {
     }
 }
 
-/// Declares a per-thread variable, initially of zero bytes, and a function that returns the calling thread's pointer
-/// and the place of its variable. The symbol is the crate's own.
+/// Declares a type for a per-thread variable, whose functions get and set the calling thread's value. Its initial bytes
+/// are zeros, which must be a valid value. The symbol is the crate's own.
 #[macro_export]
 macro_rules! thread_variable {
-    ($(#[$doc:meta])* fn $place:ident() -> $symbol:literal of $bytes:literal bytes) => {
+    ($(#[$doc:meta])* $visibility:vis struct $name:ident($type:ty) as $symbol:literal of $bytes:literal bytes) => {
         core::arch::global_asm!(
             concat!(".pushsection .tbss.", $symbol, ",\"awT\",%nobits"),
             concat!(".hidden ", $symbol),
@@ -53,30 +53,51 @@ macro_rules! thread_variable {
         );
 
         $(#[$doc])*
-        #[inline(always)]
-        fn $place() -> (usize, *mut u8) {
-            let offset: usize;
-            // SAFETY: reads the variable's offset from the thread pointer, which is constant for a thread.
-            #[cfg(target_arch = "x86_64")]
-            unsafe {
-                core::arch::asm!(
-                    concat!("mov {offset}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
-                    offset = out(reg) offset,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
+        $visibility struct $name;
+
+        const _: () = assert!(size_of::<$type>() == $bytes);
+
+        impl $name {
+            /// Returns the place of the calling thread's variable.
+            #[inline(always)]
+            fn place() -> *mut $type {
+                let offset: usize;
+                // SAFETY: reads the variable's offset from the thread pointer, which is constant for a thread.
+                #[cfg(target_arch = "x86_64")]
+                unsafe {
+                    core::arch::asm!(
+                        concat!("mov {offset}, qword ptr [rip + ", $symbol, "@GOTTPOFF]"),
+                        offset = out(reg) offset,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                }
+                // SAFETY: as on x86-64.
+                #[cfg(target_arch = "aarch64")]
+                unsafe {
+                    core::arch::asm!(
+                        concat!("adrp {offset}, :gottprel:", $symbol),
+                        concat!("ldr {offset}, [{offset}, :gottprel_lo12:", $symbol, "]"),
+                        offset = out(reg) offset,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                }
+                $crate::thread_pointer().wrapping_add(offset) as *mut $type
             }
-            // SAFETY: as on x86-64.
-            #[cfg(target_arch = "aarch64")]
-            unsafe {
-                core::arch::asm!(
-                    concat!("adrp {offset}, :gottprel:", $symbol),
-                    concat!("ldr {offset}, [{offset}, :gottprel_lo12:", $symbol, "]"),
-                    offset = out(reg) offset,
-                    options(pure, nomem, nostack, preserves_flags),
-                );
+
+            /// Returns the calling thread's value.
+            #[allow(dead_code, reason = "a library may read it in a quicker way")]
+            #[inline(always)]
+            $visibility fn get() -> $type {
+                // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
+                unsafe { Self::place().read_volatile() }
             }
-            let base = $crate::thread_pointer();
-            (base, base.wrapping_add(offset) as *mut u8)
+
+            /// Sets the calling thread's value.
+            #[inline(always)]
+            $visibility fn set(value: $type) {
+                // SAFETY: the calling thread's own variable.
+                unsafe { Self::place().write_volatile(value) }
+            }
         }
     };
 }

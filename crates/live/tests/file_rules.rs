@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use turnwise_live::layout::{FILE_RULES_START, LOCKS_START, POLICY_FILE};
 use turnwise_live::settings::FILE_RULES;
-use turnwise_live::writer::{self, End, FileRule, Me, Start};
+use turnwise_live::writer::{self, End, FileRule, Hooks, Me, Start};
 use turnwise_live::{Channel, Key, Kind, Rule, Setting, Target, Values};
 
 /// More than a page has room for.
@@ -44,7 +44,7 @@ fn rules_of_locks(channel: &Channel) -> Vec<Option<u32>> {
 #[test]
 fn readers_see_what_a_policy_file_sets_and_tuners_leave_it_alone() {
     let folder = tempfile::tempdir().expect("a folder for the file");
-    writer::set_rules(rule);
+    writer::set_hooks(&Hooks { rules: rule, may_be_filtered: || false });
     writer::start(Some(&CString::new(folder.path().to_str().expect("UTF-8")).expect("a path")), false, POLICY_FILE);
     assert_eq!(wait(), None, "the program goes by the policy file");
     let mut files = fs::read_dir(folder.path().join("turnwise")).expect("a folder");

@@ -48,7 +48,7 @@
 
 mod protocol;
 
-pub(crate) use protocol::{Arrival, Leave};
+pub(crate) use protocol::Leave;
 
 use crate::layout::Cond;
 use crate::{policy, real};
@@ -57,60 +57,19 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 use libc::{c_int, pthread_cond_t, pthread_condattr_t};
 use protocol::Words;
+use turnwise::platform::Native;
 use turnwise::platform::native::may_be_filtered;
-use turnwise::platform::{Deadline, Native};
-
-fn words(cond: &Cond) -> Words<'_, Native> {
-    Words { word: &cond.word, inside: &cond.inside, spin_then_sleep: &cond.spin_then_sleep }
-}
-
-/// Begins a wait, before the mutex is released.
-pub(crate) fn arrive(cond: &Cond) -> Arrival {
-    words(cond).arrive()
-}
-
-/// Polls for a notification for some microseconds, after an arrival that allows it; returns whether one came.
-pub(crate) fn poll(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
-    words(cond).poll(seen, deadline)
-}
-
-/// Ends a wait whose mutex could not be released: no thread was notified of it.
-pub(crate) fn give_up(cond: &Cond, arrival: Arrival) {
-    words(cond).give_up(arrival, may_overtake);
-}
-
-/// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.
-pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
-    words(cond).leave(seen, how, may_overtake);
-}
 
 /// Returns whether the kernel may wake this thread before some that slept earlier: it is a real-time thread, or its
 /// scheduling policy is unknown, since a filter may forbid the query.
 #[cold]
-fn may_overtake() -> bool {
+pub(crate) fn may_overtake() -> bool {
     if may_be_filtered() {
         return true;
     }
     // SAFETY: 0 is the calling thread; nothing is written.
     let policy = unsafe { libc::sched_getscheduler(0) };
     !matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
-}
-
-/// Wakes one waiter, if there is any.
-#[inline(always)]
-pub(crate) fn signal(cond: &Cond) {
-    words(cond).signal();
-}
-
-/// Wakes all waiters, if there are any.
-#[inline(always)]
-pub(crate) fn broadcast(cond: &Cond) {
-    words(cond).broadcast();
-}
-
-/// Waits until no waiter touches the object any more. Like the C library's, it waits forever while a thread sleeps.
-pub(crate) fn destroy(cond: &Cond) {
-    words(cond).destroy();
 }
 
 /// Makes a condition variable of raw memory.
@@ -197,6 +156,12 @@ pub(crate) fn find_mark() -> usize {
 const GLIBC_2_36_MARK: usize = 36;
 
 impl Cond {
+    /// Returns its words, on which the protocol works.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> Words<'_, Native> {
+        Words { word: &self.word, inside: &self.inside, spin_then_sleep: &self.spin_then_sleep }
+    }
+
     /// Returns the clock of timed waits that do not name one.
     pub(crate) fn own_clock(&self) -> c_int {
         self.clock.load(Relaxed) as c_int

@@ -13,13 +13,11 @@
 //! `crates/recorder/src/events.rs` relies on the same order. New counters go after the last.
 
 use crate::layout::{Mutex, RwLock};
-use crate::mutex::Path;
 use crate::rules::Caller;
 use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
-use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
+use libc::c_int;
 use turnwise::events::{Event, here};
-use turnwise::raw::RawLock;
 use turnwise_interpose::{c, exports};
 
 /// The value of `class` for a mutex.
@@ -65,32 +63,13 @@ fn marked(attempt: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// Implements `turnwise_mutex_trylock`; [`PAST_SLEEPERS`] also means success.
-///
-/// # Safety
-/// As POSIX says of `pthread_mutex_trylock`.
-unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: contract of `try_mutex`, which is that of `pthread_mutex_trylock`.
-    marked(|| unsafe {
-        let mutex = Mutex::of(object);
-        match mutex.path() {
-            Path::Plain if mutex.lock.adaptive().try_lock() => 0,
-            Path::Plain => EBUSY,
-            Path::Owned => mutex::try_lock_owned(object),
-            Path::Slow => mutex::try_lock(object, caller),
-        }
-    })
+extern "C" fn try_mutex(mutex: &Mutex, caller: Caller) -> c_int {
+    marked(|| mutex::try_lock_by(mutex, || mutex::try_lock(mutex, caller)))
 }
 
 /// Implements `turnwise_rwlock_trywrlock`; [`PAST_SLEEPERS`] also means success.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_trywrlock`.
-unsafe extern "C" fn try_write(object: *mut pthread_rwlock_t, caller: Caller) -> c_int {
-    // SAFETY: contract of `try_write`, which is that of `pthread_rwlock_trywrlock`.
-    marked(|| unsafe {
-        let lock = RwLock::of(object);
-        if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock(object, caller) }
-    })
+extern "C" fn try_write(lock: &RwLock, caller: Caller) -> c_int {
+    marked(|| if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock(lock, caller) })
 }
 
 exports! {

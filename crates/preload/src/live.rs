@@ -11,9 +11,11 @@ use turnwise::wait::Tuned;
 use turnwise_interpose::{race_checker, variable};
 use turnwise_live::layout::POLICY_FILE;
 use turnwise_live::locks::{me, named, tuned};
-use turnwise_live::writer::{self, End, Start};
+use turnwise_live::writer::{self, End, Hooks, Start};
 use turnwise_live::{Key, Kind, Values, place};
 use turnwise_preload_abi::{Lock, environment};
+
+static HOOKS: Hooks = Hooks { rules: rules::that_set, may_be_filtered };
 
 /// Turns the view on, unless the user or a tool disabled it. The constructor calls this once.
 pub(crate) fn start(policy: Option<Lock>) {
@@ -25,8 +27,7 @@ pub(crate) fn start(policy: Option<Lock>) {
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
-        writer::set_rules(rules::that_set);
-        writer::set_filter_check(may_be_filtered);
+        writer::set_hooks(&HOOKS);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
 }
@@ -47,12 +48,7 @@ pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
 }
 
 /// Whether threads that start take their token immediately, so that locks name their owners for the view.
-static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
-
-/// Returns whether threads that start take their token immediately.
-pub(crate) fn names_owners() -> bool {
-    NAMES_OWNERS.load(Relaxed)
-}
+pub(crate) static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
 
 /// Counts a wait for a mutex of that policy; `wait` receives its settings and returns whether it ended with the lock.
 #[inline]
@@ -117,6 +113,7 @@ pub(crate) fn released(address: usize) {
     }
 }
 
+/// Counts a wait, which `wait` makes.
 #[inline(always)]
 fn counted(
     address: usize,
@@ -127,32 +124,21 @@ fn counted(
     cached_rule: Option<&AtomicU32>,
     wait: impl FnOnce(Option<Tuned>) -> bool,
 ) -> bool {
-    waiting(address, || counted_wait(address, kind, caller, owner, end, cached_rule, wait))
-}
-
-#[inline(always)]
-fn counted_wait(
-    address: usize,
-    kind: Kind,
-    caller: Caller,
-    owner: usize,
-    end: End,
-    cached_rule: Option<&AtomicU32>,
-    wait: impl FnOnce(Option<Tuned>) -> bool,
-) -> bool {
-    // Without a policy file no rule decides.
-    let cached_rule = cached_rule.filter(|_| policy::fast_bits() != 0);
-    let rule = cached_rule.map_or(0, rules::number);
-    let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() }.numbered();
-    let begun = writer::begin(&start);
-    let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
-    let set = match cached_rule {
-        Some(cached_rule) => over_file(cached_rule, set),
-        None => set,
-    };
-    let acquired = wait(set.map(tuned));
-    if let Some(begun) = begun {
-        writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
-    }
-    acquired
+    waiting(address, || {
+        // Without a policy file no rule decides.
+        let cached_rule = cached_rule.filter(|_| policy::fast_bits() != 0);
+        let rule = cached_rule.map_or(0, rules::number);
+        let start = Start { key: Key::new(address, kind), site: caller.0, owner, rule, me: me() }.numbered();
+        let begun = writer::begin(&start);
+        let set = begun.as_ref().and_then(|begun| writer::settings(begun, &start));
+        let set = match cached_rule {
+            Some(cached_rule) => over_file(cached_rule, set),
+            None => set,
+        };
+        let acquired = wait(set.map(tuned));
+        if let Some(begun) = begun {
+            writer::end(&begun, if acquired { end } else { End::GaveUp }, &me());
+        }
+        acquired
+    })
 }

@@ -114,12 +114,7 @@ pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
 
 /// Acquires the mutex, whatever its kind and policy. It does not have the Rust ABI: such functions may unwind, so a
 /// fast path that ended in one could not jump to it, and would need a stack frame.
-///
-/// # Safety
-/// `object` is the caller's mutex.
-pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: contract of `lock`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) extern "C" fn lock(mutex: &Mutex, caller: Caller) -> c_int {
     let wait = |word: &LockWord, policy| {
         if !word.lock_at_once(policy) {
             live::wait_for_mutex(mutex, policy, caller, |tuned| {
@@ -133,25 +128,15 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
 }
 
 /// Acquires the mutex by [`Path::Plain`].
-///
-/// # Safety
-/// `object` is the caller's mutex.
 #[inline(always)]
-pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `lock_plain`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
-    // SAFETY: contract of `lock_plain`, which includes that of `lock_contended`.
-    if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(object) } }
+pub(crate) fn lock_plain(mutex: &Mutex) -> c_int {
+    // SAFETY: the caller does not hold it: POSIX leaves that undefined.
+    if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(mutex) } }
 }
 
 /// Acquires the mutex by [`Path::Owned`].
-///
-/// # Safety
-/// `object` is the caller's mutex.
 #[inline(always)]
-pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `lock_owned`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) fn lock_owned(mutex: &Mutex) -> c_int {
     // The owner is not checked first: loading the cache line before the exchange would fetch it twice under contention.
     if mutex.lock.adaptive().lock_fast() {
         return mutex.own();
@@ -159,23 +144,18 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
     if mutex.is_mine() {
         return if mutex.is_recursive() { mutex.inc_depth() } else { EDEADLK };
     }
-    // SAFETY: contract of `lock_owned`, which includes that of `lock_contended`.
-    unsafe { lock_contended(object) }
+    // SAFETY: the caller does not hold it, as was just seen.
+    unsafe { lock_contended(mutex) }
 }
 
 with_caller! {
     /// Finishes [`lock_plain`] and [`lock_owned`] under contention: jumps to [`wait`]. The fast paths jump here.
-    lock_contended(*mut pthread_mutex_t) -> wait;
+    lock_contended(&Mutex) -> wait;
 }
 
-/// Acquires the mutex under contention.
-///
-/// # Safety
-/// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not held by the caller.
+/// Acquires the mutex, by [`Path::Plain`] or [`Path::Owned`], under contention.
 #[cold]
-unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: contract of `wait`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+extern "C" fn wait(mutex: &Mutex, caller: Caller) -> c_int {
     if !mutex.lock.adaptive().lock_flagged() {
         live::wait_for_mutex(mutex, Lock::Adaptive, caller, |tuned| {
             match tuned {
@@ -192,13 +172,8 @@ unsafe extern "C" fn wait(object: *mut pthread_mutex_t, caller: Caller) -> c_int
 }
 
 /// Acquires the mutex by [`Path::Owned`] if it is available immediately.
-///
-/// # Safety
-/// `object` is the caller's mutex.
 #[inline(never)] // so that the plain kinds need no stack frame
-pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `try_lock_owned`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) extern "C" fn try_lock_owned(mutex: &Mutex) -> c_int {
     if mutex.is_mine() {
         return if mutex.is_recursive() { mutex.inc_depth() } else { EBUSY };
     }
@@ -206,26 +181,19 @@ pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> 
 }
 
 /// Releases the mutex by [`Path::Plain`].
-///
-/// # Safety
-/// `object` is the caller's mutex, locked.
 #[inline(always)]
-pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `unlock_plain`: the object is the caller's mutex, locked.
-    match unsafe { Mutex::of(object).lock.adaptive().unlock_fast() } {
+pub(crate) fn unlock_plain(mutex: &Mutex) -> c_int {
+    let object = mutex.as_pthread();
+    // SAFETY: POSIX requires that the caller holds the mutex.
+    match unsafe { mutex.lock.adaptive().unlock_fast() } {
         None => 0,
         Some(owed) => wake_owed(object, owed),
     }
 }
 
 /// Releases the mutex by [`Path::Owned`].
-///
-/// # Safety
-/// `object` is the caller's mutex.
 #[inline(always)]
-pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `unlock_owned`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) fn unlock_owned(mutex: &Mutex) -> c_int {
     if !mutex.is_mine() {
         return EPERM;
     }
@@ -233,8 +201,8 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
         return mutex.dec_depth(); // recursive: other kinds have no depth
     }
     mutex.owner.store(0, Relaxed);
-    // SAFETY: `is_mine` shows that the caller holds the mutex: only the owner finds itself in `owner`.
-    unsafe { unlock_plain(object) }
+    // `is_mine` has shown that the caller holds the mutex: only the owner finds itself in `owner`.
+    unlock_plain(mutex)
 }
 
 /// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken. The fast paths jump here, so it
@@ -281,41 +249,30 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
     })
 }
 
-/// Acquires the mutex if it is available immediately.
-///
-/// # Safety
-/// `object` is the caller's mutex.
-pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: contract of `try_lock`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+/// Acquires the mutex by [`Path::Plain`] or [`Path::Owned`] if it is available immediately, or else by `slow`.
+#[inline(always)]
+pub(crate) fn try_lock_by(mutex: &Mutex, slow: impl FnOnce() -> c_int) -> c_int {
+    match mutex.path() {
+        Path::Plain if mutex.lock.adaptive().try_lock() => 0,
+        Path::Plain => EBUSY,
+        Path::Owned => try_lock_owned(mutex),
+        Path::Slow => slow(),
+    }
+}
+
+/// Acquires the mutex if it is available immediately, whatever its kind and policy.
+pub(crate) extern "C" fn try_lock(mutex: &Mutex, caller: Caller) -> c_int {
     let Some((kind, policy)) = mutex.kind(caller) else { return foreign(mutex, real::pthread_mutex_trylock) };
-    let got = || mutex.lock.try_lock(policy);
     match kind {
-        Kind::Plain => {
-            if got() {
-                0
-            } else {
-                EBUSY
-            }
-        }
         Kind::Recursive if mutex.is_mine() => mutex.inc_depth(),
-        Kind::Recursive | Kind::ErrorCheck => {
-            if got() {
-                mutex.own()
-            } else {
-                EBUSY
-            }
-        }
+        _ if !mutex.lock.try_lock(policy) => EBUSY,
+        Kind::Plain => 0,
+        Kind::Recursive | Kind::ErrorCheck => mutex.own(),
     }
 }
 
 /// Releases the mutex, whatever its kind and policy.
-///
-/// # Safety
-/// `object` is the caller's mutex.
-pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: contract of `unlock`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) extern "C" fn unlock(mutex: &Mutex) -> c_int {
     let Some((kind, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::pthread_mutex_unlock) };
     match kind {
         Kind::Plain => {}
@@ -330,21 +287,15 @@ pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
 
 /// Releases the mutex for a wait on a condition variable.
 ///
-/// # Safety
-/// `object` is the caller's mutex.
-///
 /// # Errors
 /// The caller may not release it.
-pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Counted, c_int> {
-    // SAFETY: contract of `unlock_to_wait`: the object is the caller's mutex.
-    let mutex = unsafe { Mutex::of(object) };
+pub(crate) fn unlock_to_wait(mutex: &Mutex) -> Result<Counted, c_int> {
     let counted = match mutex.kind(Caller::UNKNOWN) {
         None => mutex.count_libc_wait(),
         Some((Kind::Recursive | Kind::ErrorCheck, _)) if !mutex.is_mine() => Counted::NOT,
         Some(_) => mutex.count_wait(),
     };
-    // SAFETY: contract of `unlock_to_wait`, which includes that of `unlock`.
-    match unsafe { unlock(object) } {
+    match unlock(mutex) {
         0 => Ok(counted),
         errno => {
             mutex.uncount_wait(counted);
@@ -353,13 +304,9 @@ pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Coun
     }
 }
 
-/// Acquires the mutex again after a wait on a condition variable.
-///
-/// # Safety
-/// `object` is the caller's mutex, released by [`unlock_to_wait`], which returned `counted`.
-pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted, caller: Caller) -> c_int {
-    // SAFETY: contract of `lock_after_wait`: the object is the caller's mutex.
-    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, caller)) };
+/// Acquires the mutex again after a wait on a condition variable, before which [`unlock_to_wait`] returned `counted`.
+pub(crate) fn lock_after_wait(mutex: &Mutex, counted: Counted, caller: Caller) -> c_int {
+    let errno = lock(mutex, caller);
     if matches!(errno, 0 | EOWNERDEAD) {
         mutex.uncount_wait(counted);
     }

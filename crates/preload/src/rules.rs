@@ -19,7 +19,10 @@ use crate::policy;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
-use turnwise_interpose::{errno, zeroed};
+use rustix::fs::{CWD, OFlags, readlinkat_raw};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use turnwise_interpose::zeroed;
 use turnwise_live::Values;
 use turnwise_live::writer::FileRule;
 use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
@@ -54,8 +57,8 @@ static COUNTS: [AtomicU32; 1 + RULES_MAX] = [const { AtomicU32::new(0) }; 1 + RU
 /// Why a table cannot be used.
 #[derive(Clone, Copy)]
 pub(crate) enum Unusable {
-    /// The system could not read it: the error number.
-    Errno(i32),
+    /// The system could not read it.
+    Errno(Errno),
     Table(Fault),
 }
 
@@ -126,11 +129,11 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     if rules().is_some() {
         return Ok(());
     }
-    let bytes = file::map(path, libc::O_RDONLY, libc::PROT_READ, libc::MAP_PRIVATE).map_err(Unusable::Errno)?;
+    let bytes = file::map(path, OFlags::RDONLY, ProtFlags::READ, MapFlags::PRIVATE).map_err(Unusable::Errno)?;
     // SAFETY: `bytes` is mapped for reading, or empty; turnwise never changes a table in place.
     let bytes = unsafe { &*bytes };
     let table = Table::parse(bytes).map_err(Unusable::Table)?;
-    let made: *mut Rules = zeroed(size_of::<Rules>()).ok_or_else(|| Unusable::Errno(errno()))?.as_ptr().cast();
+    let made: *mut Rules = zeroed(size_of::<Rules>()).ok_or(Unusable::Errno(Errno::NOMEM))?.as_ptr().cast();
     // SAFETY: the mapping is as large as this type, page-aligned, and not shared yet.
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
     // SAFETY: just written, and still not shared.
@@ -143,17 +146,7 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
 
 impl Rules {
     fn inspect_program(&mut self) {
-        // SAFETY: the path is a string, the buffer is writable.
-        let length = unsafe {
-            libc::syscall(
-                libc::SYS_readlinkat,
-                libc::AT_FDCWD,
-                c"/proc/self/exe".as_ptr(),
-                self.program.as_mut_ptr(),
-                PATH_MAX,
-            )
-        };
-        self.program_length = usize::try_from(length).unwrap_or(0);
+        self.program_length = readlinkat_raw(CWD, c"/proc/self/exe", &mut self.program[..]).unwrap_or(0);
         let program = self.program.get(..self.program_length).unwrap_or_default();
         for number in 0..self.table.rules() {
             if self.table.rule(number).is_some_and(|rule| rule.holds_in(program)) {

@@ -8,7 +8,8 @@ use crate::file;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
-use libc::{MAP_SHARED, O_RDWR, PROT_READ, PROT_WRITE};
+use rustix::fs::OFlags;
+use rustix::mm::{MapFlags, ProtFlags};
 use turnwise::events::here;
 use turnwise_interpose::variable;
 use turnwise_preload_abi::environment;
@@ -46,7 +47,7 @@ pub(crate) fn used() {
 /// Maps the page's file if the run is probed.
 fn map() -> Option<&'static Page> {
     let path = variable(environment::RUN_PROBE)?;
-    let bytes = file::map(path, O_RDWR, PROT_READ | PROT_WRITE, MAP_SHARED).ok()?;
+    let bytes = file::map(path, OFlags::RDWR, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED).ok()?;
     // SAFETY: the mapping is as large as a page of words, and its pages are aligned.
     (bytes.len() >= size_of::<Page>()).then(|| unsafe { &*bytes.cast::<Page>() })
 }

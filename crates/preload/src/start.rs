@@ -89,7 +89,9 @@ fn refuse_number(text: &CStr) -> ! {
 fn refuse_table(path: &CStr, fault: Unusable) -> ! {
     let mut line = Line::new();
     let _ = match fault {
-        Unusable::Errno(errno) => write!(line, "turnwise: cannot read the policy table (errno {errno})"),
+        Unusable::Errno(errno) => {
+            write!(line, "turnwise: cannot read the policy table (errno {})", errno.raw_os_error())
+        }
         Unusable::Table(fault) => write!(line, "turnwise: the policy table {fault}"),
     };
     let variable = environment::POLICY_TABLE;

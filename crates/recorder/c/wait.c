@@ -17,7 +17,7 @@ struct wait {
     const void *site;
     uint64_t began;
     const void *entry;
-    /* src/events.rs, `Before`. */
+    /* src/events.rs, `Events`. */
     uint32_t before[7];
 };
 

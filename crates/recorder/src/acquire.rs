@@ -1,12 +1,13 @@
 //! Wraps lock calls. A lock is contended if the next library's try failed; only then is there a wait.
 
 use crate::brief::{self, Choice};
-use crate::events::{Before, Events, is_steal};
+use crate::events::Events;
 use crate::holder::{self, Holder, SEARCH_ONE_IN};
 use crate::journal::{LINES, What};
 use crate::later;
 use crate::locks;
 use crate::mapping::add;
+use crate::real::PAST_SLEEPERS;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
 use crate::state::{State, enter, fast_look_up};
 use crate::waits::{self, BriefWait, PastWaits, WholeWait};
@@ -125,10 +126,10 @@ fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     0
 }
 
-/// Tries, records the result, and waits if the lock is contended. `attempt` and `lock` are called with the lock's
-/// address, so that the fast paths keep only one copy of it.
+/// Tries, records the result, and waits if the lock is contended and the call is ordered: one that only tries is not.
+/// `attempt` and `lock` are called with the lock's address, so that the fast paths keep only one copy of it.
 #[inline(always)]
-pub(crate) fn lock(
+pub(crate) fn lock<const ORDERED: bool>(
     place: Acquisition,
     attempt: impl Fn(u64) -> c_int + Copy,
     lock: impl FnOnce(u64) -> c_int + Copy,
@@ -136,17 +137,17 @@ pub(crate) fn lock(
     let Acquisition { class, address, site } = place;
     // Tail calls: the paths that need no stack frame have none.
     match fast_look_up() {
-        Some(state) if state.written.is_on() => {
-            lock_written(state, address, What::of(class, site, true), attempt, lock)
+        Some(state) if state.next_line.get() != 0 => {
+            lock_written::<ORDERED>(state, address, What::of(class, site, ORDERED), attempt, lock)
         }
-        Some(state) => lock_counted(state, class, address, site, attempt, lock),
-        None => lock_unprepared(class, address, site, attempt, lock),
+        Some(state) => lock_counted::<ORDERED>(state, class, address, site, attempt, lock),
+        None => lock_unprepared::<ORDERED>(class, address, site, attempt, lock),
     }
 }
 
 /// Does the work of [`lock`] for a thread that writes its acquisitions to the journal.
 #[inline(never)]
-extern "C" fn lock_written(
+extern "C" fn lock_written<const ORDERED: bool>(
     state: &'static State,
     address: u64,
     what: What,
@@ -156,13 +157,13 @@ extern "C" fn lock_written(
     let Some(line) = state.write_down(address, what, later::ENOUGH) else {
         cold_path();
         let Some(class) = what.class() else { return lock(address) };
-        return lock_unprepared(class, address, what.site(), attempt, lock);
+        return lock_unprepared::<ORDERED>(class, address, what.site(), attempt, lock);
     };
     match attempt(address) {
         0 => state.locks.push_written(address, what, line),
         result => {
             cold_path();
-            return finish_lock_written(state, line, address, what, result, lock);
+            return finish_lock_written::<ORDERED>(state, line, address, what, result, lock);
         }
     }
     0
@@ -171,7 +172,7 @@ extern "C" fn lock_written(
 /// Continues after a try of a lock that was written down.
 #[cold]
 #[inline(never)]
-extern "C" fn finish_lock_written(
+extern "C" fn finish_lock_written<const ORDERED: bool>(
     state: &'static State,
     line: u64,
     address: u64,
@@ -181,14 +182,14 @@ extern "C" fn finish_lock_written(
 ) -> c_int {
     state.strike_out(line);
     match what.class() {
-        Some(class) => finish_lock(class, address, what.site(), None, result, lock),
+        Some(class) => finish_lock::<ORDERED>(class, address, what.site(), None, result, lock),
         None => lock(address), // never None: it is an acquisition
     }
 }
 
 /// Does the work of [`lock`] for a thread that counts immediately.
 #[inline(never)]
-extern "C" fn lock_counted(
+extern "C" fn lock_counted<const ORDERED: bool>(
     state: &'static State,
     class: Class,
     address: u64,
@@ -197,16 +198,17 @@ extern "C" fn lock_counted(
     lock: impl FnOnce(u64) -> c_int,
 ) -> c_int {
     let place = Acquisition { class, address, site };
-    let Some(prepared) = prepare(state, place, true) else {
+    let Some(prepared) = prepare(state, place, ORDERED) else {
         cold_path();
-        return lock_unprepared(class, address, site, attempt, lock);
+        return lock_unprepared::<ORDERED>(class, address, site, attempt, lock);
     };
     match attempt(address) {
         0 => confirm(prepared, place),
         result => {
             cold_path();
             take_back(prepared);
-            return finish_lock(class, address, prepared.entry.site.load(Relaxed), Some(prepared.entry), result, lock);
+            let (site, entry) = (prepared.entry.site.load(Relaxed), Some(prepared.entry));
+            return finish_lock::<ORDERED>(class, address, site, entry, result, lock);
         }
     }
     0
@@ -216,15 +218,15 @@ extern "C" fn lock_counted(
 /// thread may not have taken this one before; or for a thread with a journal that has something to count. The place's
 /// fields are separate arguments, so that they stay in registers.
 #[inline(never)]
-extern "C" fn lock_unprepared(
+extern "C" fn lock_unprepared<const ORDERED: bool>(
     class: Class,
     address: u64,
     site: u64,
     attempt: impl Fn(u64) -> c_int,
     lock: impl FnOnce(u64) -> c_int,
 ) -> c_int {
-    match attempt_searching(Acquisition { class, address, site }, true, attempt) {
-        Some(result) => finish_lock(class, address, site, None, result, lock),
+    match attempt_searching(Acquisition { class, address, site }, ORDERED, attempt) {
+        Some(result) => finish_lock::<ORDERED>(class, address, site, None, result, lock),
         None => 0,
     }
 }
@@ -233,7 +235,7 @@ extern "C" fn lock_unprepared(
 #[inline(always)]
 fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) -> c_int) -> Option<c_int> {
     if let Some(state) = fast_look_up() {
-        if state.written.is_on() {
+        if state.next_line.get() != 0 {
             if state.has_written_enough() {
                 count_journal();
             }
@@ -287,7 +289,7 @@ pub(crate) fn count_journal() {
 
 /// Continues after a try of which nothing is counted. `entry`: the entry, if it is known.
 #[cold]
-extern "C" fn finish_lock(
+extern "C" fn finish_lock<const ORDERED: bool>(
     class: Class,
     address: u64,
     site: u64,
@@ -297,70 +299,13 @@ extern "C" fn finish_lock(
 ) -> c_int {
     let place = Acquisition { class, address, site };
     match result {
-        EBUSY => wait_for(place, entry, || lock(address)),
-        result if is_steal(result) => record_steal(place, true),
-        result if has(result) => {
-            record_unprepared(place, true);
-            result
-        }
-        // The function called here reports the error.
-        _ => lock(address),
-    }
-}
-
-/// Makes the program's own try and records its result.
-#[inline(always)]
-pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn(u64) -> c_int + Copy) -> c_int {
-    let Acquisition { class, address, site } = place;
-    match fast_look_up() {
-        Some(state) if !state.written.is_on() => try_lock_counted(state, class, address, site, attempt),
-        _ => try_lock_unprepared(class, address, site, attempt),
-    }
-}
-
-/// Does the work of [`try_lock`] for a thread that counts immediately.
-#[inline(never)]
-extern "C" fn try_lock_counted(
-    state: &'static State,
-    class: Class,
-    address: u64,
-    site: u64,
-    attempt: impl Fn(u64) -> c_int,
-) -> c_int {
-    let place = Acquisition { class, address, site };
-    let Some(prepared) = prepare(state, place, false) else {
-        cold_path();
-        return try_lock_unprepared(class, address, site, attempt);
-    };
-    match attempt(address) {
-        0 => confirm(prepared, place),
-        result => {
-            cold_path();
-            take_back(prepared);
-            return finish_try_lock(class, address, prepared.entry.site.load(Relaxed), result);
-        }
-    }
-    0
-}
-
-/// Does the work of [`try_lock`] in the cases of [`lock_unprepared`].
-#[inline(never)]
-extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt: impl Fn(u64) -> c_int) -> c_int {
-    match attempt_searching(Acquisition { class, address, site }, false, attempt) {
-        Some(result) => finish_try_lock(class, address, site, result),
-        None => 0,
-    }
-}
-
-/// Records the result of the program's own try; nothing is counted yet.
-#[inline(never)]
-extern "C" fn finish_try_lock(class: Class, address: u64, site: u64, result: c_int) -> c_int {
-    let place = Acquisition { class, address, site };
-    match result {
+        EBUSY if ORDERED => return wait_for(place, entry, || lock(address)),
         EBUSY => record_failure(place),
-        result if is_steal(result) => return record_steal(place, false),
-        result if has(result) => record_unprepared(place, false),
-        _ => (),
+        PAST_SLEEPERS => return record_steal(place, ORDERED),
+        result if has(result) => record_unprepared(place, ORDERED),
+        // The function called here reports the error.
+        _ if ORDERED => return lock(address),
+        _ => {}
     }
     result
 }
@@ -372,7 +317,7 @@ fn record_failure(place: Acquisition) {
     count_failure(&state, place);
 }
 
-pub(crate) fn count_failure(state: &State, place: Acquisition) {
+fn count_failure(state: &State, place: Acquisition) {
     if let Some(entry) = state.entry(place.class, place.address, place.site) {
         entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -447,8 +392,8 @@ struct Wait {
     /// The stack, and the number of waits that it stands for.
     stack: Option<(Ref, u32)>,
     holder: Option<Holder>,
-    episode: *const Episode,
-    before: Before,
+    episode: Option<&'static Episode>,
+    before: Events,
     began: u64,
     /// The number of waits that it stands for.
     one_in: u32,
@@ -478,10 +423,9 @@ impl Wait {
                 holder = holder.map(Holder::looked_at);
             }
             let episode = state.episodes.begin((&state.writer, &state.sampling), entry, stack, holder);
-            let before = Before::look(place.class, place.address, takes_long);
+            let before = Events::look(place.class, place.address, takes_long);
             let began = clock::ticks();
-            // SAFETY: null, or an episode in the file.
-            if let Some(episode) = unsafe { episode.as_ref() } {
+            if let Some(episode) = episode {
                 episode.began.store(began, Relaxed);
                 state.episodes.publish();
             }
@@ -493,22 +437,7 @@ impl Wait {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
         state.steps.waited_for(self.began, at);
-        // SAFETY: null, or an episode in the file.
-        if let Some(episode) = unsafe { self.episode.as_ref() } {
-            episode.acquired.store(at, Relaxed);
-            episode.flags.store(if has(result) { ACQUIRED } else { 0 }, Relaxed);
-        }
-        if has(result) {
-            if self.place.is_read() {
-                add(&state.writer.record().reads, 1);
-            }
-            state.holds().push_after_whole_wait(self.entry, at, self.episode, self.waited(at));
-            return;
-        }
-        count_failure(&state, self.place);
-        if gave_up(result) {
-            self.waited(at).count_failed(&state.writer, self.entry, at);
-        }
+        end_whole_wait(&state, (self.place, self.entry, self.episode), (result, at), || self.waited(at));
     }
 
     fn waited(&self, at: u64) -> WholeWait {
@@ -520,6 +449,34 @@ impl Wait {
         }
         waited
     }
+}
+
+/// Counts a wait that ended with a result at a time.
+pub(crate) fn end_whole_wait(
+    state: &State,
+    (place, entry, episode): (Acquisition, &'static Entry, Option<&'static Episode>),
+    (result, at): (c_int, u64),
+    waited: impl FnOnce() -> WholeWait,
+) {
+    if let Some(episode) = episode {
+        episode.acquired.store(at, Relaxed);
+        episode.flags.store(if has(result) { ACQUIRED } else { 0 }, Relaxed);
+    }
+    if count_end(state, place, result) {
+        state.holds().push_after_whole_wait(entry, at, episode, waited());
+    } else if gave_up(result) {
+        waited().count_failed(&state.writer, entry, at);
+    }
+}
+
+/// Counts the end of a wait; returns whether the thread has the lock.
+pub(crate) fn count_end(state: &State, place: Acquisition, result: c_int) -> bool {
+    if !has(result) {
+        count_failure(state, place);
+    } else if place.is_read() {
+        add(&state.writer.record().reads, 1);
+    }
+    has(result)
 }
 
 /// Returns the caller's stack, with the number of waits that it stands for; for all waits if they are few or very long:

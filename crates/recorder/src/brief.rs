@@ -4,7 +4,7 @@
 
 use crate::acquire::{self, Acquisition};
 use crate::episodes;
-use crate::events::Before;
+use crate::events::Events;
 use crate::holder;
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
@@ -13,7 +13,7 @@ use crate::waits::{self, BriefWait, PastWaits, WholeWait};
 use crate::{clock, memory, stacks};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
+use turnwise_recording::{Entry, Episode, Op, Ref};
 
 /// The way in which a wait is to be recorded.
 pub(crate) enum Choice {
@@ -30,10 +30,10 @@ pub(crate) struct Brief {
     place: Acquisition,
     entry: &'static Entry,
     /// The episode that shows the wait while it lasts.
-    episode: *const Episode,
+    episode: Option<&'static Episode>,
     /// Thread number of the holder; 0: not known.
     owner: u32,
-    before: Before,
+    before: Events,
     began: u64,
 }
 
@@ -54,10 +54,9 @@ pub(crate) fn choose(place: Acquisition, entry: Option<&'static Entry>) -> Choic
     }
     state.sampling.count_wait();
     let episode = state.episodes.for_brief_waits((&state.writer, &state.sampling), entry);
-    let before = Before::look(place.class, place.address, false);
+    let before = Events::look(place.class, place.address, false);
     let began = clock::ticks();
-    // SAFETY: null, or an episode in the file.
-    if let Some(episode) = unsafe { episode.as_ref() } {
+    if let Some(episode) = episode {
         episode.began.store(began, Relaxed);
         episode.entry.store(state.writer.mapping().place_of(entry), Relaxed);
     }
@@ -69,45 +68,33 @@ impl Brief {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
         state.steps.waited_for(self.began, at);
-        let has = acquire::has(result);
         let events = self.before.until_now(self.place.class, self.place.address);
         let wait = BriefWait { ticks: at.saturating_sub(self.began), events };
         if waits::is_long(wait.ticks) {
             return self.end_late(&state, at, result, wait);
         }
-        // SAFETY: null, or an episode in the file.
-        if let Some(episode) = unsafe { self.episode.as_ref() } {
+        if let Some(episode) = self.episode {
             episode.entry.store(0, Relaxed);
         }
         add(&state.writer.record().dropped, 1);
-        if self.counts(&state, has) {
+        if acquire::count_end(&state, self.place, result) {
             state.holds().push_after_brief_wait(self.entry, at, wait);
         } else if acquire::gave_up(result) {
             wait.count_failed(&state.writer, self.entry, at);
         }
     }
 
-    /// Ends a wait that turned out to be long.
+    /// Ends a wait that turned out to be long: keeps what can still be known of it.
     #[cold]
     fn end_late(&self, state: &State, at: u64, result: c_int, wait: BriefWait) {
-        let has = acquire::has(result);
-        let mut waited = WholeWait { wait, stack: None, holder: None };
-        let kept = self.keep(state, &mut waited, at, has);
-        if self.counts(state, has) {
-            state.holds().push_after_whole_wait(self.entry, at, kept, waited);
-        } else if acquire::gave_up(result) {
-            waited.count_failed(&state.writer, self.entry, at);
+        let stack = self.stack(state, wait.ticks);
+        let holder = state.process().peers.lately(self.owner, self.place.address);
+        if let Some(episode) = self.episode {
+            episodes::describe(episode, stack, holder);
         }
-    }
-
-    /// Counts the wait's end; `has`: whether the thread has the lock, which it returns.
-    fn counts(&self, state: &State, has: bool) -> bool {
-        if !has {
-            acquire::count_failure(state, self.place);
-        } else if self.place.is_read() {
-            add(&state.writer.record().reads, 1);
-        }
-        has
+        state.episodes.keep_brief_wait();
+        let waited = WholeWait { wait, stack, holder };
+        acquire::end_whole_wait(state, (self.place, self.entry, self.episode), (result, at), || waited);
     }
 
     /// Returns the stack, and the number of waits that it stands for. Other threads wait meanwhile: the lock is held.
@@ -120,19 +107,5 @@ impl Brief {
         let (_, first) = Op::split(self.place.site)?;
         let stack = memory::keeping_errno(|| stacks::take(&state.writer, first));
         (stack != 0).then_some((stack, stands_for))
-    }
-
-    /// Keeps what can still be known of a wait that turned out to be long.
-    fn keep(&self, state: &State, waited: &mut WholeWait, at: u64, has: bool) -> *const Episode {
-        waited.stack = self.stack(state, waited.wait.ticks);
-        waited.holder = state.process().peers.lately(self.owner, self.place.address);
-        // SAFETY: null, or an episode in the file.
-        if let Some(episode) = unsafe { self.episode.as_ref() } {
-            episodes::describe(episode, waited.stack, waited.holder);
-            episode.acquired.store(at, Relaxed);
-            episode.flags.store(if has { ACQUIRED } else { 0 }, Relaxed);
-        }
-        state.episodes.keep_brief_wait();
-        self.episode
     }
 }

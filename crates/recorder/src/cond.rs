@@ -3,13 +3,12 @@
 
 use crate::acquire;
 use crate::detail::{self, HoldClass, Limit};
-use crate::events::Before;
+use crate::events::Events;
 use crate::hold::HoldInfo;
 use crate::mapping::add;
 use crate::state::{State, enter};
 use crate::{clock, memory};
 use core::ffi::c_void;
-use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
 use turnwise_recording::{Class, Entry, Op};
@@ -21,23 +20,20 @@ pub(crate) struct Wait {
     mutex: u64,
     site: u64,
     began: u64,
-    entry: *const Entry,
+    /// `None` is null.
+    entry: Option<&'static Entry>,
     /// The mutex's state, before it was released.
-    before: Before,
+    before: Events,
 }
 
 /// `CANCELLED` of `c/wait.c`.
 const CANCELLED: c_int = -1;
 
-/// # Safety
-/// `wait` is `c/wait.c`'s.
-pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
-    // SAFETY: the caller's guarantee.
-    let wait = unsafe { &mut *wait };
+/// Notes that a wait begins.
+pub(crate) extern "C" fn begin(wait: &mut Wait) {
     let Some(state) = enter() else { return };
-    wait.entry = state.entry(Class::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: null or an entry.
-    if let Some(entry) = unsafe { wait.entry.as_ref() } {
+    wait.entry = state.entry(Class::Condition, wait.cond, Op::Wait.at(wait.site));
+    if let Some(entry) = wait.entry {
         add(&entry.acquisitions, 1);
         entry.mutex_or_under.store(wait.mutex, Relaxed);
         // The thread has the mutex from a wait on the same variable and waits again: it found nothing to do.
@@ -49,19 +45,15 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
         pending.count(&state.writer);
     }
     state.holds().go_on();
-    wait.before = Before::look(Class::Mutex, wait.mutex, false);
+    wait.before = Events::look(Class::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
 }
 
-/// # Safety
-/// `wait` is `c/wait.c`'s, and `begin` has seen it.
-pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
-    // SAFETY: the caller's guarantee.
-    let wait = unsafe { &*wait };
+/// Notes that a wait has ended, which [`begin`] has seen.
+pub(crate) extern "C" fn end(wait: &Wait, result: c_int) {
     let now = clock::ticks();
     let Some(state) = enter() else { return };
-    // SAFETY: null or an entry.
-    let Some(entry) = (unsafe { wait.entry.as_ref() }) else { return };
+    let Some(entry) = wait.entry else { return };
     memory::keeping_errno(|| {
         state.steps.awaited(&state.writer, now);
         if result == libc::ETIMEDOUT {
@@ -85,7 +77,7 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
     };
     let woken_by = if woken { wait.cond } else { 0 };
     wait.before.until_now(Class::Mutex, wait.mutex).count_at(&state.writer, entry);
-    let info = HoldInfo { measured: Some(HoldClass::Single), episode: ptr::null(), woken_by, wait: None };
+    let info = HoldInfo { measured: Some(HoldClass::Single), episode: None, woken_by, wait: None };
     state.holds().push_after_wait(entry, now, info);
 }
 

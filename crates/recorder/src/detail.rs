@@ -57,10 +57,8 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
     if header.details.load(Relaxed) >= room {
         return None;
     }
-    let (at, place) = writer.arena(size_of::<Detail>())?;
+    let (detail, place) = writer.make::<Detail>()?;
     header.details.fetch_add(1, Relaxed);
-    // SAFETY: room for it, aligned; zero bytes are one.
-    let detail: &'static Detail = unsafe { &*at.cast() };
     // Steps matching the run's length so far: merging pairs of them repeatedly takes microseconds.
     detail.step_shift.store(scale::step_shift(since_start(writer, clock::ticks())).max(FIRST_STEP_SHIFT), Relaxed);
     // ORDERING recorder.records: Release; a reader that reads meanwhile finds it filled.
@@ -129,13 +127,11 @@ pub(crate) fn tally(writer: &Writer, detail: &Detail, kind: u32, key: u64, weigh
         next = tally.next.load(Relaxed);
         length += 1;
     }
-    let room = if length < TALLIES { writer.arena(size_of::<Tally>()) } else { None };
-    let Some((at, place)) = room else {
+    let room = if length < TALLIES { writer.make::<Tally>() } else { None };
+    let Some((tally, place)) = room else {
         add(&detail.tallies_dropped, u64::from(weight));
         return;
     };
-    // SAFETY: room for it, aligned; zero bytes are one.
-    let tally: &Tally = unsafe { &*at.cast() };
     tally.kind.store(kind, Relaxed);
     tally.key.store(key, Relaxed);
     tally.waits.store(u64::from(weight), Relaxed);

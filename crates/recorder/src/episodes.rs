@@ -5,15 +5,14 @@ use crate::mapping::add;
 use crate::sampling::Sampling;
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
-use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Entry, Episode, PAGE, Ref};
 
 /// A thread's episodes.
 pub(crate) struct Episodes {
     cursor: Cursor,
-    /// The episode that shows brief waits while they last; null: none.
-    under_way: Cell<*const Episode>,
+    /// The episode that shows brief waits while they last.
+    under_way: Cell<Option<&'static Episode>>,
 }
 
 impl Episodes {
@@ -25,7 +24,7 @@ impl Episodes {
         entry: &'static Entry,
         stack: Option<(Ref, u32)>,
         holder: Option<Holder>,
-    ) -> *const Episode {
+    ) -> Option<&'static Episode> {
         /// The most pages of episodes: 64 MB.
         const MOST: u64 = (64 << 20) / PAGE;
         let header = writer.mapping().header();
@@ -39,7 +38,7 @@ impl Episodes {
         };
         let before = self.cursor.pages();
         let taken = if sampling.waits.get().is_multiple_of(one_in) {
-            self.cursor.take(writer, ChunkKind::Episodes, size_of::<Episode>())
+            self.cursor.take::<Episode>(writer, ChunkKind::Episodes)
         } else {
             None
         };
@@ -47,16 +46,14 @@ impl Episodes {
         if self.cursor.pages() != before {
             header.episode_pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
         }
-        let Some(at) = taken else {
+        let Some(episode) = taken else {
             add(&writer.record().dropped, 1);
-            return ptr::null();
+            return None;
         };
-        // SAFETY: room for it, aligned; zero bytes are one.
-        let episode: &Episode = unsafe { &*at.cast() };
         episode.entry.store(writer.mapping().place_of(entry), Relaxed);
         episode.thread.store(writer.index(), Relaxed);
         describe(episode, stack, holder);
-        episode
+        Some(episode)
     }
 
     /// Counts the last episode begun: from now on the reader reads it.
@@ -69,26 +66,20 @@ impl Episodes {
         &self,
         (writer, sampling): (&Writer, &Sampling),
         entry: &'static Entry,
-    ) -> *const Episode {
-        if self.under_way.get().is_null() {
-            let episode = self.begin((writer, sampling), entry, None, None);
-            // SAFETY: null, or an episode in the file.
-            if let Some(episode) = unsafe { episode.as_ref() } {
-                episode.entry.store(0, Relaxed);
-                self.publish();
-            }
-            self.under_way.set(episode);
-        }
-        // SAFETY: null, or an episode in the file, which stays mapped.
-        if let Some(episode) = unsafe { self.under_way.get().as_ref() } {
-            episode.thread.store(writer.index(), Relaxed);
-        }
-        self.under_way.get()
+    ) -> Option<&'static Episode> {
+        let begin = || {
+            let episode = self.begin((writer, sampling), entry, None, None)?;
+            episode.entry.store(0, Relaxed);
+            self.publish();
+            Some(episode)
+        };
+        self.under_way.set(self.under_way.get().or_else(begin));
+        self.under_way.get().inspect(|episode| episode.thread.store(writer.index(), Relaxed))
     }
 
     /// Keeps the current wait's episode, as it turned out to be one to keep: the next wait takes another.
     pub(crate) fn keep_brief_wait(&self) {
-        self.under_way.set(ptr::null());
+        self.under_way.set(None);
     }
 }
 

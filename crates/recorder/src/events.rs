@@ -8,8 +8,8 @@
 use crate::detail;
 use crate::filter;
 use crate::mapping::add;
+use crate::real;
 use crate::real::events::turnwise_thread_events;
-use crate::real::{self, PAST_SLEEPERS};
 use crate::writer::Writer;
 use core::ffi::c_void;
 use core::mem::zeroed;
@@ -20,31 +20,24 @@ use turnwise_recording::{Class, Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
 /// recording.
 pub(crate) type Counts = [u32; LOCK_EVENTS];
 
-/// The counters at a wait's beginning.
+/// The counters at a wait's beginning; or what happened in it.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Before {
-    how: u32,
-    counts: Counts,
-}
-
-/// The components of a wait.
-#[derive(Clone, Copy)]
 pub(crate) struct Events {
     how: u32,
     counts: Counts,
 }
 
-/// [`Before::how`]: nothing is known.
+/// [`Events::how`]: nothing is known.
 const UNKNOWN: u32 = 0;
 /// The lock reports its events.
 const REPORTED: u32 = 1;
 /// The thread's voluntary context switches stand for sleeps.
 const WATCHED: u32 = 2;
 
-impl Before {
+impl Events {
     /// Reads the counters now. `long`: two system calls are acceptable for the wait.
-    pub(crate) fn look(class: Class, address: u64, long: bool) -> Before {
+    pub(crate) fn look(class: Class, address: u64, long: bool) -> Events {
         let mut counts = [0; LOCK_EVENTS];
         let how = if reports(class, address, &mut counts) {
             REPORTED
@@ -54,7 +47,7 @@ impl Before {
         } else {
             UNKNOWN
         };
-        Before { how, counts }
+        Events { how, counts }
     }
 
     /// Returns what has happened since, in a wait that ended with the lock.
@@ -70,9 +63,7 @@ impl Before {
         };
         Events { how, counts: core::array::from_fn(|place| now[place].wrapping_sub(self.counts[place])) }
     }
-}
 
-impl Events {
     /// Adds the events to a site's or a thread's.
     pub(crate) fn count(&self, detail: &Detail) {
         match self.how {
@@ -122,10 +113,4 @@ pub(crate) fn all_switches() -> (u32, u32) {
         libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
         (usage.ru_nvcsw as u32, usage.ru_nivcsw as u32)
     }
-}
-
-/// Returns whether a try's result says that the lock was acquired past sleepers.
-#[inline(always)]
-pub(crate) fn is_steal(result: c_int) -> bool {
-    result == PAST_SLEEPERS
 }

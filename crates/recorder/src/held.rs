@@ -43,6 +43,13 @@ impl Held {
         self.lock.load(Relaxed) & !(PENDING | PENDING_BRIEF)
     }
 
+    /// Returns its entry, unless it is only written down.
+    #[inline(always)]
+    pub(crate) fn entry(&self) -> Option<&'static Entry> {
+        // SAFETY: null or an entry, which stays where it is.
+        unsafe { self.entry.load(Relaxed).as_ref() }
+    }
+
     #[inline(always)]
     pub(crate) fn set(&self, lock: u64, entry: *const Entry, context: u64) {
         self.entry.store(entry.cast_mut(), Relaxed);

@@ -10,7 +10,6 @@ use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
 use core::hint::cold_path;
-use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Edge, Entry, Episode, Thread};
 
@@ -26,7 +25,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) struct HoldInfo {
     /// The acquisitions that the hold stands for, if it is measured.
     pub(crate) measured: Option<HoldClass>,
-    pub(crate) episode: *const Episode,
+    pub(crate) episode: Option<&'static Episode>,
     /// The condition variable whose wait ended with this acquisition; 0: none.
     pub(crate) woken_by: u64,
     /// The wait before it, if that is still to be counted: it was short, and is counted after the release, so that
@@ -36,7 +35,7 @@ pub(crate) struct HoldInfo {
 
 impl HoldInfo {
     /// The release is to be seen, but there is nothing to record about the hold.
-    const NOTHING: HoldInfo = HoldInfo { measured: None, episode: ptr::null(), woken_by: 0, wait: None };
+    const NOTHING: HoldInfo = HoldInfo { measured: None, episode: None, woken_by: 0, wait: None };
 }
 
 /// The counts due after the release of a lock that the thread holds.
@@ -122,9 +121,7 @@ impl HoldNotes {
             return;
         }
         self.orders.set(self.orders.get() + 1);
-        let Some(at) = self.edges.take(writer, ChunkKind::Edges, size_of::<Edge>()) else { return };
-        // SAFETY: room for it, aligned; zero bytes are one.
-        let edge: &Edge = unsafe { &*at.cast() };
+        let Some(edge) = self.edges.take::<Edge>(writer, ChunkKind::Edges) else { return };
         edge.held.store(writer.mapping().place_of(first), Relaxed);
         edge.acquired.store(writer.mapping().place_of(second), Relaxed);
         edge.thread.store(writer.index(), Relaxed);
@@ -158,7 +155,7 @@ impl Holds<'_> {
         let since = if left == 0 || single { self.sample(entry, left == 0, single) } else { 0 };
         let stands_for = if single { HoldClass::Single } else { HoldClass::Sampled };
         let measured = (since != 0).then_some(stands_for);
-        let info = HoldInfo { measured, episode: ptr::null(), woken_by: 0, wait: None };
+        let info = HoldInfo { measured, episode: None, woken_by: 0, wait: None };
         self.push(entry, ordered, note(since, info));
     }
 
@@ -195,7 +192,7 @@ impl Holds<'_> {
         self,
         entry: &'static Entry,
         at: u64,
-        episode: *const Episode,
+        episode: Option<&'static Episode>,
         waited: WholeWait,
     ) {
         // A long wait is counted immediately: the release may never be seen.
@@ -272,8 +269,7 @@ impl Holds<'_> {
         let now = self.steps.now();
         let index = self.locks.find(address)?;
         let held = self.locks.at(index);
-        // SAFETY: null or an entry, which stays where it is.
-        let entry = unsafe { held.entry.load(Relaxed).as_ref() };
+        let entry = held.entry();
         if let (Some(now), Some(entry)) = (now, entry) {
             self.steps.released(self.writer, entry, now);
         }
@@ -365,8 +361,7 @@ impl PendingCount {
         }
         let Some(measured) = info.measured else { return };
         let ticks = self.until.saturating_sub(self.since);
-        // SAFETY: null, or an episode in the file.
-        if let Some(episode) = unsafe { info.episode.as_ref() } {
+        if let Some(episode) = info.episode {
             episode.released.store(self.until, Relaxed);
         }
         for word in [&self.entry.detail, &writer.record().detail] {

@@ -50,8 +50,7 @@ impl Peer {
     }
 
     fn holder(&self, held: &Held, weight: u32) -> Option<Holder> {
-        // SAFETY: null or an entry, which stays where it is.
-        let site = match unsafe { held.entry.load(Relaxed).as_ref() } {
+        let site = match held.entry() {
             Some(entry) => entry.site.load(Relaxed),
             None => held.written()?.site(),
         };

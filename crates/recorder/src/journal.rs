@@ -85,29 +85,6 @@ impl What {
 /// A thread's journal. Zero bytes are an empty one.
 pub(crate) struct Journal(pub(crate) [Line; LINES]);
 
-/// The place of a thread's next line. Zero bytes are a thread that counts immediately.
-pub(crate) struct Next(Cell<u64>);
-
-impl Next {
-    /// Returns whether the thread writes down its acquisitions.
-    #[inline(always)]
-    pub(crate) fn is_on(&self) -> bool {
-        self.0.get() != 0
-    }
-
-    /// Returns the number of the line; 0 for a thread that counts immediately.
-    #[inline(always)]
-    pub(crate) fn line(&self) -> u64 {
-        self.0.get()
-    }
-
-    /// Sets the line; 1 for a journal without lines.
-    #[inline(always)]
-    pub(crate) fn set_line(&self, line: u64) {
-        self.0.set(line);
-    }
-}
-
 /// Returns whether a thread with `entries` entries should begin a journal.
 pub(crate) fn is_due(entries: usize, record: &Thread) -> bool {
     let so_far = record.ahead.load(Relaxed).wrapping_sub(u64::from(record.left.load(Relaxed)));

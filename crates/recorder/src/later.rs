@@ -23,9 +23,9 @@ struct Counted {
 impl State {
     /// Begins a journal, if the thread takes enough locks for it to pay.
     pub(crate) fn consider_journal(&self) {
-        if !self.written.is_on() && journal::is_due(self.table.entries(), self.writer.record()) {
+        if self.next_line.get() == 0 && journal::is_due(self.table.entries(), self.writer.record()) {
             self.writer.mapping().header().journals.store(1, Relaxed);
-            self.written.set_line(1);
+            self.next_line.set(1);
         }
     }
 
@@ -34,7 +34,7 @@ impl State {
     /// is then overwritten.)
     #[inline(always)]
     pub(crate) fn write_down(&self, address: u64, what: What, end: u64) -> Option<u64> {
-        let (line, depth) = (self.written.line(), self.locks.depth());
+        let (line, depth) = (self.next_line.get(), self.locks.depth());
         if line >= end || depth >= HELD {
             return None;
         }
@@ -45,7 +45,7 @@ impl State {
             return None;
         }
         record.left.store(left.wrapping_sub(1), Relaxed);
-        self.written.set_line(line + 1);
+        self.next_line.set(line + 1);
         let at = self.journal.0.get(line as usize)?;
         at.address.set(address);
         at.what.set(what);
@@ -60,24 +60,24 @@ impl State {
         if let Some(record) = self.writer.record_if_there() {
             record.left.store(record.left.load(Relaxed).wrapping_add(1), Relaxed);
             self.journal.0[line as usize].what.set(What::NOTHING);
-            if self.written.line() == line + 1 {
-                self.written.set_line(line);
+            if self.next_line.get() == line + 1 {
+                self.next_line.set(line);
             }
         }
     }
 
     /// Returns whether the journal is to be counted before the thread takes its next lock.
     pub(crate) fn has_written_enough(&self) -> bool {
-        self.written.line() >= ENOUGH && self.locks.depth() == 0
+        self.next_line.get() >= ENOUGH && self.locks.depth() == 0
     }
 
     /// Counts what is in the journal, if the thread has one.
     pub(crate) fn count_journal(&self) {
-        if !self.written.is_on() {
+        if self.next_line.get() == 0 {
             return;
         }
         self.look_up_held();
-        let lines = self.journal.0.get(..self.written.line() as usize).unwrap_or_default();
+        let lines = self.journal.0.get(..self.next_line.get() as usize).unwrap_or_default();
         let mut counted = [const { Counted { entry: ptr::null(), context: 0 } }; LINES];
         // These loads are independent: slots and entries of many locks have left the caches.
         lines.iter().for_each(|line| self.table.fetch_first(line.address.get(), line.what.get().site()));
@@ -95,7 +95,7 @@ impl State {
             reads += u64::from(line.what.get().is_read());
         }
         add(&self.writer.record().reads, reads);
-        self.written.set_line(1);
+        self.next_line.set(1);
     }
 
     /// Counts a line at its entry, which it returns. `likely`: null, or the probable entry.

@@ -6,6 +6,8 @@ use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
@@ -34,20 +36,18 @@ pub(crate) enum Failed {
 
 impl Mapping {
     /// Opens or creates a recording, and maps its beginning.
-    pub(crate) fn open(&self, path: &CStr, flags: libc::c_int) -> Result<(), Failed> {
+    pub(crate) fn open(&self, path: &CStr, flags: OFlags) -> Result<(), Failed> {
         if may_be_long() < file::CHUNKS + file::PAGE {
             return Err(Failed::For(file::WHY_FILE_SIZE));
         }
-        // SAFETY: a string; the descriptor is closed below.
-        let descriptor = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
-        if descriptor < 0 {
-            return Err(if memory::errno() == libc::EEXIST { Failed::Exists } else { Failed::For(why()) });
-        }
+        let opened = openat(CWD, path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+        let opened = opened.map_err(|errno| match errno {
+            Errno::EXIST => Failed::Exists,
+            errno => Failed::For(why(errno.raw_os_error())),
+        })?;
         store_bytes(&self.path, path.to_bytes_with_nul());
         self.length.store(0, Relaxed);
-        let mapped = segments::map_first(descriptor, segments::FIRST);
-        // SAFETY: our descriptor.
-        unsafe { libc::close(descriptor) };
+        let mapped = segments::map_first(&opened, segments::FIRST);
         self.segments.set_first(mapped.ok_or(Failed::For(file::WHY_MEMORY))?);
         self.filters.store(filters(), Relaxed);
         self.grow(segments::FIRST.min(may_be_long() / file::PAGE * file::PAGE)).map_err(Failed::For)?;
@@ -76,7 +76,7 @@ impl Mapping {
         }
         // SAFETY: a terminated string, in memory that stays.
         if unsafe { libc::truncate(self.path.as_ptr().cast(), longer as libc::off_t) } != 0 {
-            return Err(why());
+            return Err(why(memory::errno()));
         }
         self.length.store(longer, Relaxed);
         Ok(())
@@ -270,9 +270,9 @@ fn filters() -> u32 {
     unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, 0) }.cast_unsigned()
 }
 
-/// Returns why the last call failed, as a `WHY_*` number.
-fn why() -> u32 {
-    match memory::errno() {
+/// Returns why a call failed with this error number, as a `WHY_*` number.
+fn why(errno: libc::c_int) -> u32 {
+    match errno {
         libc::EFBIG => file::WHY_FILE_SIZE,
         libc::ENOMEM | libc::EAGAIN => file::WHY_MEMORY,
         libc::ENOSPC | libc::EDQUOT => file::WHY_DISK,

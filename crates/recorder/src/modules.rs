@@ -14,8 +14,7 @@ use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU8};
-use libc::Elf64_Phdr;
-use turnwise_interpose::{Module, hash, whole_name};
+use turnwise_interpose::{Identity, Module, whole_name};
 use turnwise_recording as file;
 use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
 
@@ -30,9 +29,8 @@ pub(crate) fn note(mapping: &Mapping, address: u64) {
     let Some(found) = turnwise_interpose::find_quickly(address as usize) else { return };
     // SAFETY: the address is in use, so its file stays loaded.
     unsafe {
-        let headers = found.headers();
-        if !comes_back(mapping, &found, headers) {
-            write(mapping, &found, headers, None);
+        if !comes_back(mapping, &found) {
+            write(mapping, &found, None);
         }
     }
 }
@@ -54,13 +52,11 @@ pub(crate) fn note_all(mapping: &Mapping) {
 unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, mapping: *mut c_void) -> c_int {
     // SAFETY: `note_all` passes the mapping, the loader a valid description.
     unsafe {
-        let (info, mapping) = (&*info, &*mapping.cast::<Mapping>());
-        let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        let module = Module::described(info);
+        let (module, mapping) = (Module::described(&*info), &*mapping.cast::<Mapping>());
         if !is_known(mapping, module.start as u64) {
             let name = module.name();
             let path = if name.is_empty() { c"/proc/self/exe" } else { name };
-            write(mapping, &module, headers, Some(path));
+            write(mapping, &module, Some(path));
         }
     }
     0
@@ -72,7 +68,7 @@ pub(crate) fn unloaded(mapping: &Mapping) {
     for module in all(mapping).filter(|module| module.gone.load(Relaxed) == 0) {
         let found = turnwise_interpose::find_quickly(module.start.load(Relaxed) as usize);
         // SAFETY: found just now; a thread that unloads it at this moment is about to call this function.
-        if !found.is_some_and(|found| unsafe { is_of(module, &found, found.headers()) }) {
+        if !found.is_some_and(|found| unsafe { is_of(module, &found) }) {
             module.gone.store(GONE, Relaxed);
             any = true;
         }
@@ -87,8 +83,8 @@ pub(crate) fn unloaded(mapping: &Mapping) {
 /// Returns whether a loaded module was there before, with none in between. Otherwise marks as replaced what was there.
 ///
 /// # Safety
-/// The module is loaded; the headers are its own.
-unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) -> bool {
+/// The module is loaded.
+unsafe fn comes_back(mapping: &Mapping, found: &Module) -> bool {
     let (start, end) = (found.start as u64, found.end as u64);
     for (index, module) in all(mapping).enumerate() {
         if module.start.load(Relaxed) >= end || start >= module.end.load(Relaxed) {
@@ -96,7 +92,7 @@ unsafe fn comes_back(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr]) 
         }
         if module.gone.load(Relaxed) == GONE {
             // SAFETY: the caller's guarantee.
-            if unsafe { is_of(module, found, headers) } {
+            if unsafe { is_of(module, found) } {
                 module.gone.store(0, Relaxed);
                 return true;
             }
@@ -130,18 +126,12 @@ fn wait_for_marks(module: &file::Module) {
 /// Returns whether a record is the given module's, by place, name and build id.
 ///
 /// # Safety
-/// The module is loaded; the headers are its own.
-unsafe fn is_of(module: &file::Module, found: &Module, headers: &[Elf64_Phdr]) -> bool {
+/// The module is loaded.
+unsafe fn is_of(module: &file::Module, found: &Module) -> bool {
+    let words = [&module.start, &module.end, &module.base, &module.identity];
+    let [start, end, base, hash] = words.map(|word| word.load(Relaxed));
     // SAFETY: the caller's guarantee.
-    let (name, id) = unsafe { (hash(found.name().to_bytes()), found.build_id(headers)) };
-    let place = [module.base.load(Relaxed), module.start.load(Relaxed), module.end.load(Relaxed)];
-    let bytes = module.build_id_bytes.load(Relaxed) as usize;
-    place == [found.base, found.start, found.end].map(|address| address as u64)
-        && module.name.load(Relaxed) == name
-        && module.build_id[..bytes.min(module.build_id.len())]
-            .iter()
-            .map(|byte| byte.load(Relaxed))
-            .eq(id.iter().copied())
+    unsafe { Identity::of(found) == Identity { start, end, base, hash } }
 }
 
 /// Returns the modules noted, in that order.
@@ -163,18 +153,18 @@ fn is_known(mapping: &Mapping, address: u64) -> bool {
 /// Writes a module's record. `path`: the file to query, if that is allowed now.
 ///
 /// # Safety
-/// The module is loaded; the headers are its own.
-unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path: Option<&CStr>) {
+/// The module is loaded.
+unsafe fn write(mapping: &Mapping, found: &Module, path: Option<&CStr>) {
     let index = mapping.header().modules.fetch_add(1, Relaxed);
     if u64::from(index) >= MODULES.count {
         return;
     }
     let Some(module) = mapping.reach::<file::Module>(&MODULES, index as usize) else { return };
-    module.base.store(found.base as u64, Relaxed);
-    module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's guarantee.
-    let (name, id) = unsafe { (found.name().to_bytes(), found.build_id(headers)) };
-    module.name.store(hash(name), Relaxed);
+    let (name, id, identity) = unsafe { (found.name().to_bytes(), found.build_id(), Identity::of(found)) };
+    module.base.store(identity.base, Relaxed);
+    module.start.store(identity.start, Relaxed);
+    module.identity.store(identity.hash, Relaxed);
     store_path(&module.path, name);
     mapping::store_bytes(&module.build_id, id);
     module.build_id_bytes.store(id.len() as u32, Relaxed);
@@ -182,7 +172,7 @@ unsafe fn write(mapping: &Mapping, found: &Module, headers: &[Elf64_Phdr], path:
         memory::keeping_errno(|| stamp(module, path));
     }
     // ORDERING recorder.module: Release; the record is complete.
-    module.end.store(found.end as u64, Release);
+    module.end.store(identity.end, Release);
 }
 
 /// Stores the file system's data about a file without a build id, by which the reader detects whether the file was

@@ -9,12 +9,13 @@ use crate::holder::Peers;
 use crate::mapping::{Failed, Mapping, PATH, store_text};
 use crate::sampling::{HOLD_ONE_IN, STACK_ONE_IN};
 use crate::state::State;
-use crate::{clock, filter, locks, memory, real, segments, stacks};
+use crate::{clock, filter, locks, memory, real, segments};
 use core::ffi::CStr;
 use core::fmt::Write;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat, readlinkat_raw};
 use turnwise_interpose::{Text, race_checker, variable};
 use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
@@ -37,7 +38,7 @@ pub(crate) struct Process {
     pub(crate) mapping: Mapping,
     pub(crate) peers: Peers,
     /// States of threads that ended.
-    pub(crate) free: FreeList<State>,
+    pub(crate) free: FreeStates,
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
@@ -112,11 +113,7 @@ impl Process {
         if self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).is_err() {
             return self.started();
         }
-        let status = match self.open(only_main) {
-            Opened::Ready => READY,
-            Opened::Later => UNKNOWN,
-            Opened::Off => OFF,
-        };
+        let status = self.open(only_main);
         // ORDERING recorder.process: Release; publishes the mapping.
         self.status.store(status, Release);
         (status == READY).then_some(self)
@@ -138,20 +135,21 @@ impl Process {
         None
     }
 
-    fn open(&self, only_main: bool) -> Opened {
+    /// Opens the file; returns the status. Unknown: maybe later, when there is something to record.
+    fn open(&self, only_main: bool) -> u32 {
         let Some(path) = path().filter(|_| race_checker().is_none()) else {
-            return Opened::Off;
+            return OFF;
         };
-        let Some(main) = main_header(path) else { return Opened::Off };
+        let Some(main) = main_header(path) else { return OFF };
         // SAFETY: always succeeds.
         let pid = unsafe { libc::getpid() } as u32;
         let opened = if self.peers.prepare().is_none() {
             Err(Failed::For(file::WHY_MEMORY))
         } else if main.pid.compare_exchange(0, pid, Relaxed, Relaxed).is_ok() {
-            let opened = self.mapping.open(path, libc::O_RDWR);
+            let opened = self.mapping.open(path, OFlags::RDWR);
             opened.inspect_err(|_| main.pid.store(0, Relaxed))
         } else if only_main {
-            return Opened::Later;
+            return UNKNOWN;
         } else if main.children.fetch_add(1, Relaxed) < CHILDREN {
             self.open_child(path, pid)
         } else {
@@ -160,13 +158,13 @@ impl Process {
         match opened {
             Ok(()) => {
                 self.describe(main, pid);
-                Opened::Ready
+                READY
             }
             Err(failed) => {
                 let why = if let Failed::For(why) = failed { why } else { file::WHY_OTHER };
                 main.unrecorded.fetch_add(1, Relaxed);
                 let _ = main.unrecorded_why.compare_exchange(0, why, Relaxed, Relaxed);
-                Opened::Off
+                OFF
             }
         }
     }
@@ -181,7 +179,7 @@ impl Process {
                 _ => write!(name, ".{pid}.{turn}"),
             };
             let Some(name) = name.whole() else { break };
-            match self.mapping.open(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
+            match self.mapping.open(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
                 Err(Failed::Exists) => {}
                 opened => return opened,
             }
@@ -208,7 +206,7 @@ impl Process {
         self.mapping.look_at_clock();
         let tells = real::next_is_preload() && !real::events::turnwise_thread_events::address().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
-        header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
+        header.can_unwind.store(u32::from(turnwise_interpose::can_find()), Relaxed);
         // SAFETY: always succeeds.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
@@ -232,16 +230,16 @@ impl Process {
     }
 }
 
-/// A list of reusable objects, each of which holds the link to the next.
-pub(crate) struct FreeList<T> {
+/// A list of reusable states, each of which holds the link to the next.
+pub(crate) struct FreeStates {
     /// Taken while the list changes.
     taken: AtomicU32,
-    first: AtomicPtr<T>,
+    first: AtomicPtr<State>,
 }
 
-impl<T> FreeList<T> {
+impl FreeStates {
     /// Changes the list's head, whose link `run` reads or writes. No thread waits: if the list is taken, it gives up.
-    pub(crate) fn change<R>(&self, run: impl FnOnce(&AtomicPtr<T>) -> R) -> Option<R> {
+    pub(crate) fn change<R>(&self, run: impl FnOnce(&AtomicPtr<State>) -> R) -> Option<R> {
         // ORDERING recorder.free: Acquire; sees what the last holder left in the list and in its objects.
         if self.taken.swap(1, Acquire) != 0 {
             return None;
@@ -251,13 +249,6 @@ impl<T> FreeList<T> {
         self.taken.store(0, Release);
         Some(result)
     }
-}
-
-enum Opened {
-    Ready,
-    /// Maybe later, when there is something to record.
-    Later,
-    Off,
 }
 
 /// Returns the file that the environment names. It is copied: programs that set a `ps` title overwrite the environment.
@@ -283,20 +274,11 @@ fn main_header(path: &CStr) -> Option<&'static Header> {
     static MAIN: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
     let mut main = MAIN.load(Relaxed);
     if main.is_null() {
-        // SAFETY: a string; the descriptor is closed below.
-        let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-        // SAFETY: zero bytes are a result, which is writable.
-        let long = descriptor >= 0
-            && unsafe {
-                let mut found: libc::stat = core::mem::zeroed();
-                libc::fstat(descriptor, &mut found) == 0 && found.st_size as u64 >= file::CHUNKS
-            };
-        let mapped = if long { segments::map_first(descriptor, file::PAGE) } else { None };
-        if descriptor >= 0 {
-            // SAFETY: our descriptor.
-            unsafe { libc::close(descriptor) };
+        let opened = openat(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        if (fstat(&opened).ok()?.st_size as u64) < file::CHUNKS {
+            return None;
         }
-        main = mapped?.cast();
+        main = segments::map_first(&opened, file::PAGE)?.cast();
         MAIN.store(main, Relaxed);
     }
     // SAFETY: the mapping begins with a header, and stays.
@@ -309,22 +291,13 @@ fn main_header(path: &CStr) -> Option<&'static Header> {
 
 fn read_link(path: &CStr, to: &[AtomicU8]) {
     let mut text = [0_u8; 512];
-    // SAFETY: a string and a buffer of this length.
-    let length = unsafe { libc::readlink(path.as_ptr(), text.as_mut_ptr().cast(), text.len()) };
-    store_text(to, &text[..length.max(0) as usize]);
+    let length = readlinkat_raw(CWD, path, &mut text[..]).unwrap_or(0);
+    store_text(to, &text[..length]);
 }
 
 fn read_file(path: &CStr, to: &[AtomicU8]) {
     let mut text = [0_u8; 1024];
-    // SAFETY: a string; the buffer has this length; the descriptor is ours.
-    let length = unsafe {
-        let descriptor = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if descriptor < 0 {
-            return;
-        }
-        let length = libc::read(descriptor, text.as_mut_ptr().cast(), text.len());
-        libc::close(descriptor);
-        length
-    };
-    store_text(to, &text[..length.max(0) as usize]);
+    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty());
+    let length = file.and_then(|file| rustix::io::read(file, &mut text[..])).unwrap_or(0);
+    store_text(to, &text[..length]);
 }

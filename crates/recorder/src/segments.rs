@@ -4,6 +4,8 @@
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use rustix::fd::OwnedFd;
+use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mremap, munmap};
 use turnwise_recording::{PAGE, WHY_MEMORY};
 
 /// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, to keep the number small.
@@ -100,14 +102,11 @@ impl Segments {
         // SAFETY: an old length of 0 asks for one more mapping of what lies there, and after it in the file; the page
         // that is then mapped twice is unmapped.
         unsafe {
-            let base = libc::mremap(last.cast(), 0, page + bytes, libc::MREMAP_MAYMOVE);
-            if base == libc::MAP_FAILED {
-                return None;
-            }
-            libc::munmap(base, page);
-            let base = base.cast::<u8>().add(page);
-            libc::madvise(base.cast(), bytes, libc::MADV_DONTDUMP);
-            Some(base)
+            let base = mremap(last.cast(), 0, page + bytes, MremapFlags::MAYMOVE).ok()?;
+            let _ = munmap(base, page);
+            let base = base.wrapping_byte_add(page);
+            let _ = madvise(base, bytes, Advice::LinuxDontDump);
+            Some(base.cast())
         }
     }
 }
@@ -122,15 +121,11 @@ fn most() -> u64 {
 }
 
 /// Maps the first bytes of an open file.
-pub(crate) fn map_first(descriptor: libc::c_int, bytes: u64) -> Option<*mut u8> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let sharing = libc::MAP_SHARED | libc::MAP_NORESERVE;
+pub(crate) fn map_first(file: &OwnedFd, bytes: u64) -> Option<*mut u8> {
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
     // SAFETY: a new mapping, at an address of the kernel's choice.
-    let base = unsafe { libc::mmap(ptr::null_mut(), bytes as usize, protection, sharing, descriptor, 0) };
-    if base == libc::MAP_FAILED {
-        return None;
-    }
+    let base = unsafe { mmap(ptr::null_mut(), bytes as usize, access, flags, file, 0) }.ok()?;
     // SAFETY: the mapping is new.
-    unsafe { libc::madvise(base, bytes as usize, libc::MADV_DONTDUMP) };
+    let _ = unsafe { madvise(base, bytes as usize, Advice::LinuxDontDump) };
     Some(base.cast())
 }

@@ -10,11 +10,6 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
 
-/// Returns whether stacks can be taken without locks.
-pub(crate) fn can_unwind() -> bool {
-    turnwise_interpose::can_find()
-}
-
 /// Returns the stack from the frame that returns to `first` outwards; that frame alone if no more is available. 0: no
 /// room.
 pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
@@ -66,7 +61,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 fn store(writer: &Writer, addresses: &[u64]) -> Option<Ref> {
     let (at, place) = writer.arena(8 + addresses.len() * 8)?;
     debug_assert!(place as u64 * REF_UNIT != 0);
-    let words = at.cast::<AtomicU64>();
+    let words: *const AtomicU64 = at.cast();
     // SAFETY: `arena` returned this many bytes, aligned to 16.
     unsafe {
         for (index, address) in addresses.iter().enumerate() {

@@ -5,14 +5,15 @@ use crate::episodes::Episodes;
 use crate::held::HeldLocks;
 use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
-use crate::journal::{Journal, Next};
+use crate::journal::Journal;
 use crate::mapping::add;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
 use crate::table::Table;
+use crate::tls::Current;
 use crate::writer::Writer;
-use crate::{clock, filter, memory, tls};
+use crate::{clock, filter, memory};
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::mem::offset_of;
@@ -44,7 +45,8 @@ pub(crate) struct State {
     /// Rounds of destructors of thread-specific data that ran for it: it ends with the last.
     rounds: Cell<u32>,
     pub(crate) table: Table,
-    pub(crate) written: Next,
+    /// The next line of the journal, from 1; 0: the thread counts immediately.
+    pub(crate) next_line: Cell<u64>,
     pub(crate) writer: Writer,
     pub(crate) notes: HoldNotes,
     pub(crate) sampling: Sampling,
@@ -95,7 +97,7 @@ impl Drop for Session {
 /// changed. `None`: it has none, or is active in it.
 #[inline(always)]
 pub(crate) fn fast_look_up() -> Option<&'static State> {
-    let state: *const State = tls::get();
+    let state: *const State = Current::quickly();
     // SAFETY: as in `enter`.
     unsafe { if !state.is_null() && (*state).mode.load(Relaxed) == IDLE { Some(&*state) } else { None } }
 }
@@ -103,7 +105,7 @@ pub(crate) fn fast_look_up() -> Option<&'static State> {
 /// Begins to record something; `None`: this cannot be recorded.
 #[inline(always)]
 pub(crate) fn enter() -> Option<Session> {
-    let state: *const State = tls::get();
+    let state: *const State = Current::quickly();
     // SAFETY: not null: a state, or `CLOSED`, of which only the mode is read.
     if !state.is_null() && unsafe { (*state).mode.load(Relaxed) } == IDLE {
         // SAFETY: `CLOSED` is never idle, so it is a state, and the calling thread's.
@@ -129,11 +131,11 @@ fn enter_slowly(state: *const State) -> Option<Session> {
         }
         return None;
     }
-    tls::set(closed());
+    Current::set(closed());
     let made = memory::keeping_errno(State::begin);
     // Later calls try again, unless there was no memory.
     let none = if process::get_if_ready().is_some() { closed() } else { ptr::null() };
-    tls::set::<State>(made.map_or(none, ptr::from_ref));
+    Current::set(made.map_or(none, ptr::from_ref));
     made.map(|state| {
         state.mode.store(BUSY, Relaxed);
         compiler_fence(SeqCst);
@@ -219,7 +221,7 @@ impl State {
 
     /// Returns the thread's holds, each with its entry if there is room for it.
     pub(crate) fn holds(&self) -> Holds<'_> {
-        if self.written.is_on() {
+        if self.next_line.get() != 0 {
             self.look_up_held();
         }
         let State { locks, notes, writer, sampling, steps, .. } = self;
@@ -241,7 +243,7 @@ impl State {
         process.mapping.look_at_clock();
         state.peer.end(&process.peers);
         state.locks.end();
-        tls::set(closed());
+        Current::set(closed());
         process.free.change(|first| {
             state.next_free.store(first.load(Relaxed), Relaxed);
             first.store(ptr::from_ref(state.0).cast_mut(), Relaxed);

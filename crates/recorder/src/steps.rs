@@ -275,14 +275,12 @@ impl Steps {
             return;
         }
         let before = self.cursor.pages();
-        let taken = self.cursor.take(writer, ChunkKind::Steps, size_of::<Step>());
+        let taken = self.cursor.take::<Step>(writer, ChunkKind::Steps);
         if self.cursor.pages() != before {
             let pages = &writer.mapping().header().step_pages;
             pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
         }
-        let Some(at) = taken else { return self.phase.set(NONE) };
-        // SAFETY: room for it, aligned; zero bytes are one.
-        let step: &Step = unsafe { &*at.cast() };
+        let Some(step) = taken else { return self.phase.set(NONE) };
         step.what.store(what, Relaxed);
         step.of.store(of, Relaxed);
         step.ticks.store(ticks, Relaxed);

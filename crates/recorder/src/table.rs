@@ -198,9 +198,7 @@ fn look(slots: Slots, address: u64, site: u64, places: usize) -> Option<&'static
 }
 
 fn make(writer: &Writer, lock: u32, epoch: u32, address: u64, site: u64) -> Option<&'static Entry> {
-    let at = writer.entries.take(writer, ChunkKind::Entries, size_of::<Entry>())?;
-    // SAFETY: room for an entry, aligned to a cache line; zero bytes are one.
-    let entry: &'static Entry = unsafe { &*at.cast() };
+    let entry = writer.entries.take::<Entry>(writer, ChunkKind::Entries)?;
     entry.address.store(address, Relaxed);
     entry.site.store(site, Relaxed);
     entry.lock.store(lock, Relaxed);

@@ -1,39 +1,32 @@
-//! The per-thread pointer, accessed without a call. Its user defines what it points to.
+//! The per-thread pointer to the state, accessed without a call.
 
+use crate::state::State;
 use turnwise_interpose::thread_variable;
 
 thread_variable! {
-    /// Returns the thread pointer, and the address of the calling thread's variable.
-    fn place() -> "turnwise_recorder_state" of 8 bytes
+    /// The calling thread's state; null if it has none yet.
+    pub(crate) struct Current(*const State) as "turnwise_recorder_state" of 8 bytes
 }
 
-/// Returns the calling thread's pointer; null if it has none yet.
-#[inline(always)]
-pub(crate) fn get<T>() -> *const T {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let state: *const T;
-        // SAFETY: reads the calling thread's own variable, without an addition in its latency. Signal handlers may
-        // write it; hence not `pure`.
-        unsafe {
-            core::arch::asm!(
-                "mov {state}, qword ptr [rip + turnwise_recorder_state@GOTTPOFF]",
-                "mov {state}, qword ptr fs:[{state}]",
-                state = out(reg) state,
-                options(readonly, nostack, preserves_flags),
-            );
+impl Current {
+    /// Does what [`Current::get`] does, on x86-64 without an addition in its latency.
+    #[inline(always)]
+    pub(crate) fn quickly() -> *const State {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let state: *const State;
+            // SAFETY: reads the calling thread's own variable. Signal handlers may write it; hence not `pure`.
+            unsafe {
+                core::arch::asm!(
+                    "mov {state}, qword ptr [rip + turnwise_recorder_state@GOTTPOFF]",
+                    "mov {state}, qword ptr fs:[{state}]",
+                    state = out(reg) state,
+                    options(readonly, nostack, preserves_flags),
+                );
+            }
+            state
         }
-        state
+        #[cfg(not(target_arch = "x86_64"))]
+        Current::get()
     }
-    // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
-    #[cfg(not(target_arch = "x86_64"))]
-    unsafe {
-        place().1.cast::<*const T>().read_volatile()
-    }
-}
-
-/// Sets the calling thread's pointer.
-pub(crate) fn set<T>(state: *const T) {
-    // SAFETY: writes the calling thread's own variable.
-    unsafe { place().1.cast::<*const T>().write_volatile(state) }
 }

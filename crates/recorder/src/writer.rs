@@ -1,12 +1,12 @@
 //! A thread's own records in the file. Each thread writes into its own chunks.
 
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, store_bytes};
 use crate::{filter, memory};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording as file;
-use turnwise_recording::{Chunk, ChunkKind, Ref, Thread};
+use turnwise_recording::{Chunk, ChunkKind, FromZeros, Ref, Thread};
 
 /// What a thread needs to write records.
 #[repr(C)]
@@ -76,21 +76,31 @@ impl Writer {
         let mut name = [0_u8; 16];
         // SAFETY: the request writes 16 bytes.
         unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
-        for (byte, value) in self.record().name.iter().zip(name) {
-            byte.store(value, Relaxed);
-        }
+        store_bytes(&self.record().name, &name);
+    }
+
+    /// Makes a record in the arena.
+    pub(crate) fn make<T: FromZeros>(&self) -> Option<(&'static T, Ref)> {
+        let (at, place) = self.arena(size_of::<T>())?;
+        // SAFETY: room for it, aligned; zero bytes are one, and the file stays mapped.
+        Some((unsafe { &*at.cast() }, place))
     }
 
     /// Takes `bytes` zero bytes of the arena.
     pub(crate) fn arena(&self, bytes: usize) -> Option<(*mut u8, Ref)> {
-        let at = self.arena.take(self, ChunkKind::Arena, bytes.next_multiple_of(file::REF_UNIT as usize))?;
+        let at = self.arena.take_bytes(self, ChunkKind::Arena, bytes.next_multiple_of(file::REF_UNIT as usize))?;
         Some((at, self.mapping().place_of(at)))
     }
 }
 
 impl Cursor {
-    /// Takes room for a record; `None`: the file is full.
-    pub(crate) fn take(&self, writer: &Writer, kind: ChunkKind, bytes: usize) -> Option<*mut u8> {
+    /// Takes a record; `None`: the file is full.
+    pub(crate) fn take<T: FromZeros>(&self, writer: &Writer, kind: ChunkKind) -> Option<&'static T> {
+        // SAFETY: room for it, aligned; zero bytes are one, and the file stays mapped.
+        self.take_bytes(writer, kind, size_of::<T>()).map(|at| unsafe { &*at.cast() })
+    }
+
+    fn take_bytes(&self, writer: &Writer, kind: ChunkKind, bytes: usize) -> Option<*mut u8> {
         if self.next.get() + bytes > self.end.get() {
             self.refill(writer, kind, bytes)?;
         }

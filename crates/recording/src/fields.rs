@@ -33,6 +33,7 @@ macro_rules! records {
     ($($(#[$doc:meta])* $live:ident as $copy:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         $(
             $(#[$doc])*
+            #[derive(zerocopy::FromZeros)]
             #[repr(C)]
             pub struct $live {
                 $($(#[$field_doc])* pub $field: <$type as $crate::fields::Field>::Live,)*

@@ -396,8 +396,8 @@ records! {
         gone: u32,
         /// The build id.
         build_id: [u8; 32],
-        /// For the recorder: a hash of the loader's name for it.
-        name: u64,
+        /// For the recorder: a hash of the loader's name for it, and of its build id.
+        identity: u64,
         /// Without a build id: the file's number, if it was requested.
         inode: u64,
         /// Its size.

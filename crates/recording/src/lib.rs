@@ -25,3 +25,4 @@ pub mod writer;
 
 pub use layout::*;
 pub use turnwise_preload_abi::counter as clock;
+pub use zerocopy::FromZeros;

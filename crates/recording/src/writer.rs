@@ -59,22 +59,11 @@ pub struct End<'a> {
 /// Writes the ending into a recording whose process has ended, and the current values of both clocks.
 pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
-    let clock = read_header(&file)?.clock;
-    let ticks = if clock == CLOCK_TSC { crate::clock::counter() } else { end.monotonic_ns };
-    let machine = end.machine.as_bytes();
-    let room = size_of_machine() - 1;
-    file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
-    file.write_all_at(&end.monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
-    file.write_all_at(&machine[..machine.len().min(room)], MACHINE)?;
+    write_clocks(&file, end.monotonic_ns)?;
+    write_machine(&file, end.machine)?;
     file.write_all_at(&end.ending.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
     file.write_all_at(&end.value.to_ne_bytes(), offset_of!(Header, ending_value) as u64)?;
     trim(&file)
-}
-
-/// Truncates the part that the program allocated in advance and did not write.
-fn trim(file: &File) -> io::Result<()> {
-    let needs = CHUNKS + read_header(file)?.used.min(FILE_BYTES - CHUNKS);
-    if file.metadata()?.len() > needs { file.set_len(needs) } else { Ok(()) }
 }
 
 /// Writes into the recording of a child whose ending was not observed that it ended, if it did, and the current values
@@ -82,24 +71,36 @@ fn trim(file: &File) -> io::Result<()> {
 pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOnce(u32) -> bool) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let header = read_header(&file)?;
-    file.write_all_at(&machine.as_bytes()[..machine.len().min(size_of_machine() - 1)], MACHINE)?;
-    if header.ending != RUNNING {
-        return if runs(header.pid) { Ok(()) } else { trim(&file) };
+    write_machine(&file, machine)?;
+    if header.ending == RUNNING {
+        write_clocks(&file, monotonic_ns)?;
     }
-    let ticks = if header.clock == CLOCK_TSC { crate::clock::counter() } else { monotonic_ns };
-    file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
-    file.write_all_at(&monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
     if runs(header.pid) {
         return Ok(());
     }
-    file.write_all_at(&ENDED.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
+    if header.ending == RUNNING {
+        file.write_all_at(&ENDED.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
+    }
     trim(&file)
 }
 
-const MACHINE: u64 = offset_of!(Header, machine) as u64;
+/// Writes the current values of both clocks.
+fn write_clocks(file: &File, monotonic_ns: u64) -> io::Result<()> {
+    let ticks = if read_header(file)?.clock == CLOCK_TSC { crate::clock::counter() } else { monotonic_ns };
+    file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
+    file.write_all_at(&monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)
+}
 
-fn size_of_machine() -> usize {
-    offset_of!(Header, executable) - offset_of!(Header, machine)
+fn write_machine(file: &File, machine: &str) -> io::Result<()> {
+    let start = offset_of!(Header, machine);
+    let room = offset_of!(Header, executable) - start - 1;
+    file.write_all_at(&machine.as_bytes()[..machine.len().min(room)], start as u64)
+}
+
+/// Truncates the part that the program allocated in advance and did not write.
+fn trim(file: &File) -> io::Result<()> {
+    let needs = CHUNKS + read_header(file)?.used.min(FILE_BYTES - CHUNKS);
+    if file.metadata()?.len() > needs { file.set_len(needs) } else { Ok(()) }
 }
 
 fn read_header(file: &File) -> io::Result<HeaderCopy> {

@@ -13,21 +13,18 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `table.rs` | finds the entry of an address |
-//! | `rules.rs` | where a function keeps its caller's registers |
+//! | `table.rs` | finds the entry of an address, and where a function keeps its caller's registers |
 //! | `expression.rs` | computed rules |
-//! | `cursor.rs` | reads the tables |
 //! | `memory.rs` | reads the program's memory |
 
-mod cursor;
 mod expression;
 mod memory;
-mod rules;
 mod table;
 
 use crate::module::{Module, unwind_table, unwind_table_even_with_locks};
+use gimli::{CfaRule, Register, RegisterRule};
 use memory::Memory;
-use rules::{Rule, Rules};
+use table::{Context, Entry, Row};
 
 /// General registers, by DWARF's numbers.
 #[cfg(target_arch = "x86_64")]
@@ -84,10 +81,26 @@ pub fn return_behind(module: &Module, first: usize) -> Option<usize> {
     frames[..count].iter().map(|frame| *frame as usize).find(|frame| !module.contains(*frame))
 }
 
+/// Returns the stack pointer and the place to which the function returns whose stack pointer is `stack`, among the
+/// active calls. `None`: there is none, or nothing can be found without locks.
+#[inline(never)]
+pub fn caller_of(stack: usize) -> Option<(usize, usize)> {
+    let (mut frame, memory, context) = (Frame::here(), &mut Memory::default(), &mut Context::new_in());
+    for _ in 0..MOST_FRAMES {
+        let (entry, rules) = frame.rules(unwind_table, context)?;
+        let caller = frame.caller(&entry, rules, memory)?;
+        if frame.registers[STACK_POINTER] == stack {
+            return Some((caller.registers[STACK_POINTER], caller.pc));
+        }
+        frame = caller;
+    }
+    None
+}
+
 /// Walks the stack for [`stack`], by the tables that `table_of` finds.
 #[inline(always)]
 fn walk(first: usize, to: &mut [u64], table_of: TableOf) -> usize {
-    let (mut frame, memory) = (Frame::here(), &mut Memory::default());
+    let (mut frame, memory, context) = (Frame::here(), &mut Memory::default(), &mut Context::new_in());
     let (mut kept, mut known, mut unknown, mut begun) = (0, 0, 0, false);
     for _ in 0..MOST_FRAMES {
         begun |= frame.pc == first;
@@ -95,10 +108,10 @@ fn walk(first: usize, to: &mut [u64], table_of: TableOf) -> usize {
             let Some(place) = to.get_mut(kept) else { return kept };
             (*place, kept) = (frame.pc as u64, kept + 1);
         }
-        let next = match frame.rules(table_of) {
-            Some(rules) => {
+        let next = match frame.rules(table_of, context) {
+            Some((entry, rules)) => {
                 (known, unknown) = (kept, 0);
-                frame.caller(&rules, memory)
+                frame.caller(&entry, rules, memory)
             }
             None if unknown < MOST_UNKNOWN => {
                 unknown += 1;
@@ -142,42 +155,47 @@ impl Frame {
     }
 
     /// Returns the rules at the frame's place; `None`: no table has it.
-    fn rules(&self, table_of: TableOf) -> Option<Rules> {
+    fn rules<'a>(&self, table_of: TableOf, context: &'a mut Context) -> Option<(Entry, &'a Row)> {
         // A call may be a function's last instruction.
         let place = if self.is_interrupted { self.pc } else { self.pc.checked_sub(1)? };
-        Rules::at(place, table::entry(place, table_of(place)?)?)
+        let entry = Entry::of(place, table_of(place)?)?;
+        let rules = entry.rules(place, context)?;
+        Some((entry, rules))
     }
 
     /// Returns the caller's frame; `None`: there is none, or it cannot be read.
-    fn caller(&self, rules: &Rules, memory: &mut Memory) -> Option<Frame> {
+    fn caller(&self, entry: &Entry, rules: &Row, memory: &mut Memory) -> Option<Frame> {
         let cfa = match rules.cfa() {
-            Rule::Register(register, offset) => self.registers.get(register)?.wrapping_add_signed(offset),
-            Rule::Expression(at) => expression::value(at, self, None, memory)?,
-            _ => return None,
+            CfaRule::RegisterAndOffset { register, offset } => {
+                self.registers.get(usize::from(register.0))?.wrapping_add_signed(*offset as isize)
+            }
+            CfaRule::Expression(code) => expression::value(code, entry, self, None, memory)?,
         };
-        let may_go_down = rules.is_signal_frame() || self.is_interrupted;
-        if cfa <= self.registers[STACK_POINTER] && !may_go_down {
+        let is_interrupted = entry.function.is_signal_trampoline();
+        if cfa <= self.registers[STACK_POINTER] && !is_interrupted && !self.is_interrupted {
             return None; // invariant 2
         }
+        let return_register = usize::from(entry.function.cie().return_address_register().0);
         let mut registers = self.registers;
         registers[STACK_POINTER] = cfa;
-        for (register, value) in registers.iter_mut().enumerate() {
-            *value = match rules.of(register) {
-                Rule::Same => continue,
-                Rule::Undefined if register == rules.return_register() => return None,
-                Rule::Undefined => 0,
-                Rule::At(offset) => memory.word(cfa.wrapping_add_signed(offset))?,
-                Rule::Value(offset) => cfa.wrapping_add_signed(offset),
-                Rule::Register(other, offset) => self.registers.get(other)?.wrapping_add_signed(offset),
-                Rule::ExpressionAt(at) => {
-                    let place = expression::value(at, self, Some(cfa), memory)?;
+        for (number, value) in registers.iter_mut().enumerate() {
+            *value = match rules.register(Register(number as u16)) {
+                None | Some(RegisterRule::SameValue) => continue,
+                Some(RegisterRule::Undefined) if number == return_register => return None,
+                Some(RegisterRule::Undefined) => 0,
+                Some(RegisterRule::Offset(offset)) => memory.word(cfa.wrapping_add_signed(offset as isize))?,
+                Some(RegisterRule::ValOffset(offset)) => cfa.wrapping_add_signed(offset as isize),
+                Some(RegisterRule::Register(other)) => *self.registers.get(usize::from(other.0))?,
+                Some(RegisterRule::Expression(code)) => {
+                    let place = expression::value(&code, entry, self, Some(cfa), memory)?;
                     memory.word(place)?
                 }
-                Rule::Expression(at) => expression::value(at, self, Some(cfa), memory)?,
+                Some(RegisterRule::ValExpression(code)) => expression::value(&code, entry, self, Some(cfa), memory)?,
+                Some(_) => return None,
             };
         }
-        let pc = address_of(*registers.get(rules.return_register())?);
-        (pc != 0).then_some(Frame { registers, pc, is_interrupted: rules.is_signal_frame() })
+        let pc = address_of(*registers.get(return_register)?);
+        (pc != 0).then_some(Frame { registers, pc, is_interrupted })
     }
 
     /// Returns the frame of the caller of code in no table, if that code keeps a frame pointer.

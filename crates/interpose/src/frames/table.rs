@@ -1,137 +1,105 @@
-//! Finds the entry for an address in a module's unwind table (`.eh_frame_hdr`, `.eh_frame`), which the loader locates.
-//! Tables registered by the program are ignored.
+//! Finds where a function keeps its caller's registers, at one of its places: in the unwind table (`.eh_frame_hdr`,
+//! `.eh_frame`) of its module, which the loader locates. Tables registered by the program are ignored.
+//!
+//! gimli reads the entries: without allocation, in memory on the stack.
 
-use super::cursor::Cursor;
+use super::REGISTERS;
+use gimli::{
+    BaseAddresses, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry, NativeEndian, Register, RegisterRule,
+    UnwindContext, UnwindContextStorage, UnwindSection, UnwindTableRow, Vendor,
+};
 
-/// A table's data for a function.
+/// A part of a table.
+pub(super) type Bytes = EndianSlice<'static, NativeEndian>;
+/// Room for the rules of an entry.
+pub(super) type Context = UnwindContext<usize, Room>;
+/// The rules at a place.
+pub(super) type Row = UnwindTableRow<usize, Room>;
+
+/// The room that the rules take on the stack: for some more registers than are tracked, and for states that
+/// instructions save.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Room;
+
+impl UnwindContextStorage<usize> for Room {
+    type Rules = [(Register, RegisterRule<usize>); REGISTERS + 9];
+    type Stack = [Row; 4];
+}
+
+/// A table's entry for a function, with the one that all functions of its kind share.
 pub(super) struct Entry {
-    /// The first address of the function.
-    pub(super) start: usize,
-    /// The instructions for all functions of the kind, and for this one.
-    pub(super) programs: [Cursor; 2],
-    pub(super) code_unit: usize,
-    pub(super) data_unit: isize,
-    pub(super) return_register: usize,
-    pub(super) is_signal_frame: bool,
+    pub(super) table: EhFrame<Bytes>,
+    pub(super) function: FrameDescriptionEntry<Bytes>,
+    bases: BaseAddresses,
 }
 
-/// Returns the entry for an address in a module's table; `None`: there is none, or none of a known form.
-pub(super) fn entry(place: usize, table: usize) -> Option<Entry> {
-    let at = search(table, place)?;
-    let mut entry = record(at)?;
-    let kind_at = entry.at().checked_sub(entry.take::<u32>()? as usize)?;
-    let kind = Kind::read(record(kind_at)?)?;
-    let start = entry.pointer(kind.encoding)?;
-    // The length is not an address.
-    let length = entry.pointer(kind.encoding & 0x0f)?;
-    if place.wrapping_sub(start) >= length {
-        return None;
-    }
-    if kind.has_lengths {
-        let extra = entry.unsigned()?;
-        entry.skip(extra)?;
-    }
-    let Kind { program, code_unit, data_unit, return_register, is_signal_frame, .. } = kind;
-    Some(Entry { start, programs: [program, entry], code_unit, data_unit, return_register, is_signal_frame })
-}
-
-/// Returns the bytes of a record after its length.
-fn record(at: usize) -> Option<Cursor> {
-    /// Marks a length of 64 bits, which is not supported.
-    const LONG: u32 = u32::MAX;
-    // SAFETY: the table is part of a module that is in use, and ends in a length of 0. (If its segments are not
-    // contiguous, the loader does not report where that module ends.)
-    let mut record = unsafe { Cursor::new(at, usize::MAX) };
-    let length = record.take::<u32>().filter(|length| *length != LONG && *length != 0)?;
-    record.part(length as usize)
-}
-
-/// Searches the sorted table, whose pairs are offsets from its head: of a function, and of its entry.
-fn search(table: usize, place: usize) -> Option<usize> {
-    const VERSION: u8 = 1;
-    /// Offsets of 32 bits from the head. No linker writes others.
-    const PAIRS: u8 = 0x3b;
-    const PAIR: usize = 8;
-    // SAFETY: the loader reports that the table begins here; it is part of a module that is in use.
-    let mut head = unsafe { Cursor::new(table, usize::MAX) };
-    let [version, pointer, count, pairs] = head.take::<[u8; 4]>()?;
-    if version != VERSION || pairs != PAIRS {
-        return None;
-    }
-    head.pointer(pointer)?;
-    let count = head.pointer(count)?;
-    let pairs = head.at();
-    head.skip(count.checked_mul(PAIR)?)?;
-    let pair = |index: usize| {
-        // SAFETY: one of the pairs, all of which lie in the table.
-        let mut pair = unsafe { Cursor::new(pairs + index * PAIR, pairs + (index + 1) * PAIR) };
-        let [function, entry] = pair.take::<[i32; 2]>()?;
-        Some([function, entry].map(|distance| table.wrapping_add_signed(distance as isize)))
-    };
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        if pair(middle)?[0] <= place { low = middle + 1 } else { high = middle }
-    }
-    Some(pair(low.checked_sub(1)?)?[1])
-}
-
-/// The data shared by entries of one kind.
-struct Kind {
-    encoding: u8,
-    has_lengths: bool,
-    is_signal_frame: bool,
-    code_unit: usize,
-    data_unit: isize,
-    return_register: usize,
-    program: Cursor,
-}
-
-impl Kind {
-    fn read(mut record: Cursor) -> Option<Kind> {
-        let (id, version) = (record.take::<u32>()?, record.byte()?);
-        if id != 0 || !matches!(version, 1 | 3) {
+impl Entry {
+    /// Returns the entry for an address in the table whose head is at `head`; `None`: there is none, or none of a known
+    /// form.
+    pub(super) fn of(place: usize, head: usize) -> Option<Entry> {
+        let at = search(head, place)?;
+        // SAFETY: the table is part of a module that is in use; an entry begins with these words.
+        let (length, shared) = unsafe { (number(at), number(at + LENGTH)) };
+        let (start, end) = ((at + LENGTH).checked_sub(shared)?, at + LENGTH + length);
+        if start >= at {
             return None;
         }
-        let mut letters = record;
-        while record.byte()? != 0 {}
-        let (code_unit, data_unit) = (record.unsigned()?, record.signed()?);
-        let return_register = if version == 1 { usize::from(record.byte()?) } else { record.unsigned()? };
-        let mut kind = Kind {
-            encoding: 0,
-            has_lengths: false,
-            is_signal_frame: false,
-            code_unit,
-            data_unit,
-            return_register,
-            program: record,
-        };
-        kind.read_extra(&mut letters)?;
-        Some(kind)
+        // SAFETY: both entries are part of the table, and all between them.
+        let bytes = unsafe { core::slice::from_raw_parts(core::ptr::with_exposed_provenance(start), end - start) };
+        let mut table = EhFrame::new(bytes, NativeEndian);
+        if cfg!(target_arch = "aarch64") {
+            table.set_vendor(Vendor::AArch64);
+        }
+        let bases = BaseAddresses::default().set_eh_frame(start as u64);
+        let function = table.fde_from_offset(&bases, EhFrameOffset(at - start), EhFrame::cie_from_offset).ok()?;
+        Some(Entry { table, function, bases })
     }
 
-    fn read_extra(&mut self, letters: &mut Cursor) -> Option<()> {
-        match letters.byte()? {
-            0 => return Some(()),
-            b'z' => self.has_lengths = true,
-            _ => return None,
-        }
-        let length = self.program.unsigned()?;
-        let mut extra = self.program.part(length)?;
-        loop {
-            match letters.byte()? {
-                0 => return Some(()),
-                b'R' => self.encoding = extra.byte()?,
-                b'L' => _ = extra.byte()?,
-                b'P' => {
-                    let encoding = extra.byte()?;
-                    // Its target is irrelevant here, and so is whether it is relative.
-                    extra.pointer(encoding & 0x0f)?;
-                }
-                b'S' => self.is_signal_frame = true,
-                b'B' | b'G' => {}
-                _ => return None,
-            }
-        }
+    /// Returns the rules at a place; `None`: it is not in this function, or they are of an unknown form.
+    pub(super) fn rules<'a>(&self, place: usize, context: &'a mut Context) -> Option<&'a Row> {
+        self.function.unwind_info_for_address(&self.table, &self.bases, context, place as u64).ok()
     }
+}
+
+/// The bytes of an entry's length.
+const LENGTH: usize = size_of::<u32>();
+
+/// Reads a number.
+///
+/// # Safety
+/// There are four bytes at the address.
+unsafe fn number(at: usize) -> usize {
+    // SAFETY: contract of `number`.
+    unsafe { core::ptr::with_exposed_provenance::<u32>(at).read_unaligned() as usize }
+}
+
+/// A function and its entry, as distances from the table's head.
+#[repr(C, packed)]
+struct Pair {
+    function: i32,
+    entry: i32,
+}
+
+/// The head of a table. Linkers write all of them in one form: two numbers of 32 bits, then pairs of such, sorted.
+#[repr(C, packed)]
+struct Head {
+    form: [u8; 4],
+    table: i32,
+    pairs: u32,
+}
+
+/// Searches the sorted pairs after a table's head for the entry of the last function before `place`.
+fn search(head: usize, place: usize) -> Option<usize> {
+    const FORM: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
+    let start = core::ptr::with_exposed_provenance::<Head>(head);
+    // SAFETY: the loader reports that the table begins here; it is part of a module that is in use.
+    let Head { form, pairs, .. } = unsafe { start.read() };
+    if form != FORM {
+        return None;
+    }
+    // SAFETY: this many follow.
+    let pairs = unsafe { core::slice::from_raw_parts(start.add(1).cast::<Pair>(), pairs as usize) };
+    let at = |distance: i32| head.wrapping_add_signed(distance as isize);
+    let after = pairs.partition_point(|pair| at(pair.function) <= place);
+    Some(at(pairs[after.checked_sub(1)?].entry))
 }

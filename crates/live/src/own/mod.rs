@@ -32,7 +32,7 @@ mod symbols;
 
 use crate::locks::{me, named, tuned};
 use crate::reader::{Channel, Error, Fault, Lock, Snapshot};
-use crate::writer::{self, End, Start};
+use crate::writer::{self, End, Hooks, Start};
 use crate::{Key, Kind, place};
 use core::fmt;
 use std::env::var_os;
@@ -98,7 +98,7 @@ pub fn start() -> Result<(), NotStarted> {
         let in_sandbox = asked.is_some_and(|value| value == "1");
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         site::start(wait as *const () as usize);
-        writer::set_filter_check(may_be_filtered);
+        writer::set_hooks(&HOOKS);
         writer::start(runtime.as_deref(), in_sandbox, 1 + Policy::Adaptive as u32);
         watch(&WATCHER);
         Ok(())
@@ -138,6 +138,7 @@ pub fn snapshot() -> Result<Option<Snapshot>, Error> {
     }
 }
 
+static HOOKS: Hooks = Hooks { rules: |_| None, may_be_filtered };
 static WATCHER: Watcher = Watcher { wait, released };
 
 /// Counts a wait.

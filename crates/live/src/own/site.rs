@@ -1,19 +1,19 @@
 //! Finds the call site of a wait: the return address of the program's call of a lock, beyond the library's own frames.
 //!
 //! A function of the library keeps its frame at a fixed distance from its caller's, so one word for each place in it
-//! that calls another function leads to the next return address. The C library's unwinder runs once for that word, and
-//! only where it needs neither the loader's lock nor memory; otherwise, and on processors other than x86-64, call sites
-//! are unknown. The symbol table shows which functions are the library's (`symbols.rs`).
+//! that calls another function leads to the next return address. An unwinder runs once for that word, and only where it
+//! needs no lock of the loader's; otherwise, and on processors other than x86-64, call sites are unknown. The symbol
+//! table shows which functions are the library's (`symbols.rs`).
 //!
 //! Invariant: a word of [`STEPS`] holds what the unwinder found, for a place in a function of the library.
 
 use super::symbols;
 use core::arch::asm;
-use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use std::ops::Range;
 use std::sync::OnceLock;
+use turnwise_interpose::{caller_of, can_find};
 
 /// The most frames of the library between its watcher and the program: there are seven without optimisation.
 const FRAMES: usize = 24;
@@ -30,11 +30,8 @@ const DISTANCE_BITS: u32 = 16;
 
 /// Prepares [`of_caller`]. `watcher`: the address of its calling function.
 pub(super) fn start(watcher: usize) {
-    // SAFETY: the name is a string; the call has no other conditions.
-    let unwinds_without_locks = !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }.is_null();
-    if unwinds_without_locks && OWN.set(symbols::of_library(watcher)).is_ok() {
-        // The unwinder also initialises itself at its first call.
-        let _ = step(0);
+    if can_find() {
+        let _ = OWN.set(symbols::of_library(watcher));
     }
 }
 
@@ -95,57 +92,14 @@ fn known(place: usize) -> Option<usize> {
 #[cold]
 #[inline(never)]
 fn learn(place: usize, stack: usize) -> Option<usize> {
-    let (returns, to) = step(stack)?;
-    let distance = returns.checked_sub(stack).filter(|distance| *distance < FRAME_BYTES)?;
+    let (end, to) = caller_of(stack)?;
+    let distance = end.checked_sub(stack + size_of::<usize>()).filter(|distance| *distance < FRAME_BYTES)?;
     // SAFETY: the unwinder has just passed there.
-    let stands_there = unsafe { (returns as *const usize).read() };
+    let stands_there = unsafe { ((stack + distance) as *const usize).read() };
     if stands_there != to {
         return None;
     }
     let new = (place as u64) << DISTANCE_BITS | distance as u64;
     let _ = words(place).find(|word| word.compare_exchange(0, new, Relaxed, Relaxed).is_ok());
     Some(distance)
-}
-
-/// The search of [`step`], and its result.
-struct Step {
-    stack: usize,
-    is_next: bool,
-    found: Option<(usize, usize)>,
-    frames: usize,
-}
-
-/// Returns where the function with this stack pointer keeps its return address, and that address.
-fn step(stack: usize) -> Option<(usize, usize)> {
-    let mut step = Step { stack, is_next: false, found: None, frames: 0 };
-    // SAFETY: `look` gets the frames of this thread, and `step` as its second argument.
-    unsafe { _Unwind_Backtrace(look, (&raw mut step).cast()) };
-    step.found
-}
-
-unsafe extern "C" fn look(frame: *mut c_void, step: *mut c_void) -> c_int {
-    const GO_ON: c_int = 0;
-    const END: c_int = 5;
-    // SAFETY: contract of `_Unwind_Backtrace` in `step`.
-    let step = unsafe { &mut *step.cast::<Step>() };
-    // SAFETY: `frame` is the unwinder's.
-    let (returns_to, stack) = unsafe { (_Unwind_GetIP(frame), _Unwind_GetCFA(frame)) };
-    step.frames += 1;
-    if step.is_next {
-        step.found = Some((stack.wrapping_sub(size_of::<usize>()), returns_to));
-        return END;
-    }
-    step.is_next = stack == step.stack;
-    if step.frames < 2 * FRAMES { GO_ON } else { END }
-}
-
-// SAFETY: as the C++ ABI for x86-64 declares them; the standard library links the unwinder.
-unsafe extern "C" {
-    fn _Unwind_Backtrace(
-        look: unsafe extern "C" fn(frame: *mut c_void, argument: *mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
-    /// The stack pointer in the frame.
-    fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
 }

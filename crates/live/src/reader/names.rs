@@ -1,7 +1,7 @@
 //! Names of programs and of threads. Reading a thread's name takes three system calls, so names are reread only
 //! occasionally; the list of threads is read at each look.
 
-use super::process::{printable, thread_name, threads};
+use super::process::{before_zero, printable, thread_name, threads};
 use crate::layout::{Header, TITLE};
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
@@ -47,8 +47,7 @@ fn file_name(bytes: &[AtomicU8]) -> String {
 }
 
 fn text(bytes: &[AtomicU8]) -> String {
-    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    String::from_utf8_lossy(&before_zero(bytes)).into_owned()
 }
 
 /// The age at which a name is read again: threads usually name themselves soon after they begin, and a number may have

@@ -1,6 +1,8 @@
 //! Reads the system's data about a process.
 
 use crate::place::parse_stat;
+use core::sync::atomic::AtomicU8;
+use core::sync::atomic::Ordering::Relaxed;
 use std::fs;
 use turnwise_preload_abi::terminal::is_obeyed;
 
@@ -42,4 +44,9 @@ pub(crate) fn printable(text: &str) -> String {
 /// Returns the calling process's user.
 pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// Returns the bytes of the file up to the first zero.
+pub(crate) fn before_zero(from: &[AtomicU8]) -> Vec<u8> {
+    from.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect()
 }

@@ -170,34 +170,27 @@ impl Recorder {
         let counts: Counts = self.read(LOG_START)?;
         let (mut waits, mut releases) = (Vec::new(), Vec::new());
         let (mut records, mut released) = (core::mem::take(&mut self.records), core::mem::take(&mut self.releases));
-        let taken = records.each(
-            counts.records.load(Relaxed),
-            RECORDS,
-            |slot| {
-                let at = RECORDS_START + slot * size_of::<Record>();
-                let record: Record = self.read(at)?;
-                // The second read: the number must still be the same.
-                let again: AtomicU64 = self.read(at + offset_of!(Record, number))?;
-                let number = record.number.load(Relaxed);
-                Ok(if again.load(Relaxed) == number { (number, of_record(&record, &clock)) } else { (0, None) })
-            },
-            &mut waits,
-        );
-        let released_taken = released.each(
-            counts.releases.load(Relaxed),
-            RELEASES,
-            |slot| {
-                let at = RELEASES_START + slot * size_of::<Release>();
-                let release: Release = self.read(at)?;
-                let again: AtomicU64 = self.read(at + offset_of!(Release, number))?;
-                let number = release.number.load(Relaxed);
-                Ok(if again.load(Relaxed) == number { (number, Some(of_release(&release, &clock))) } else { (0, None) })
-            },
-            &mut releases,
-        );
+        let read = |slot| {
+            let (record, number) = self.slot(RECORDS_START + slot * size_of::<Record>())?;
+            Ok((number, of_record(&record, &clock)))
+        };
+        let taken = records.each(counts.records.load(Relaxed), RECORDS, read, &mut waits);
+        let read = |slot| {
+            let (release, number) = self.slot(RELEASES_START + slot * size_of::<Release>())?;
+            Ok((number, Some(of_release(&release, &clock))))
+        };
+        let released_taken = released.each(counts.releases.load(Relaxed), RELEASES, read, &mut releases);
         (self.records, self.releases) = (records, released);
         taken.and(released_taken)?;
         Ok((waits, releases))
+    }
+
+    /// Reads a slot, and the number with which it begins; 0: it has changed meanwhile.
+    fn slot<T: FromZeros + FromBytes + IntoBytes>(&self, at: usize) -> Result<(T, u64), Error> {
+        let mut value: T = self.read(at)?;
+        let again: AtomicU64 = self.read(at)?;
+        let number = value.as_mut_bytes().first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
+        Ok((value, number.filter(|number| *number == again.into_inner()).unwrap_or(0)))
     }
 
     /// Returns the number of records that were overwritten, or found no room, since the recorder was switched on, and

@@ -229,8 +229,7 @@ fn read(rule: &settings::Rule) -> Option<Rule> {
     let (set, mut values) = (rule.set.load(Relaxed), Values::default());
     let mut in_force = Setting::ALL.into_iter().filter(|setting| set >> (*setting as u32) & 1 != 0);
     let are_sound = in_force.all(|setting| values.set(setting, rule.ns[setting as usize].load(Relaxed)));
-    let label: Vec<u8> = rule.label.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
-    let label = process::printable(&String::from_utf8_lossy(&label));
+    let label = process::printable(&String::from_utf8_lossy(&process::before_zero(&rule.label)));
     (are_sound && set >> SETTINGS == 0).then_some(Rule { target, values, label })
 }
 

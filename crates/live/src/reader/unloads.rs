@@ -1,9 +1,9 @@
 //! Reads which modules a program has unloaded.
 
 use super::error::Error;
+use super::process::before_zero;
 use super::snapshot::{Unloaded, Unloads};
 use crate::layout::{self, Header, UNLOADED, UNLOADED_START};
-use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 use std::ffi::OsString;
 use std::fs::File;
@@ -23,10 +23,6 @@ pub(crate) fn read(path: &Path, file: &File, header: &Header) -> Result<Unloads,
     let modules = modules.collect();
     let [start, end] = header.unsure.each_ref().map(|word| word.load(Relaxed));
     Ok(Unloads { count: header.unloads.load(Relaxed), modules, unsure: start..end })
-}
-
-fn before_zero(from: &[AtomicU8]) -> Vec<u8> {
-    from.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect()
 }
 
 /// Converts a module; the loader has no name for the program itself.

@@ -1,15 +1,17 @@
 //! Creates the file.
 
 use super::folder::{self, Path};
-use super::sys::{self, At, Descriptor};
-use super::{clock, view};
+use super::{clock, sys, view};
 use crate::layout::{BLOCKS, BLOCKS_START, Block, CALLED, FILE_BYTES, Header, LAYOUT, MAGIC, NAME, PAGE, VERSION};
 use crate::place::{ENDING, parse_stat};
 use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use libc::{O_CREAT, O_EXCL, O_RDONLY, O_RDWR};
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstatfs, ftruncate, readlinkat_raw, unlinkat,
+};
 
 /// The number of blocks for which the whole file is allocated at once.
 const FEW_BLOCKS: usize = 128;
@@ -36,45 +38,41 @@ pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
     folder::remove_stale(&folder);
     let name = Path::of(format_args!("{process}-{start}{ENDING}"));
     // The file of the program that this process ran before `exec`.
-    sys::remove(folder.at(), name.text());
-    let file = Descriptor::open(folder.at(), name.text(), O_RDWR | O_CREAT | O_EXCL, 0o600)?;
+    let remove = || _ = unlinkat(&folder, name.text(), AtFlags::empty());
+    remove();
+    let file = sys::open(&folder, name.text(), OFlags::RDWR | OFlags::CREATE | OFlags::EXCL, 0o600)?;
     let made = map(&file, process);
     match &made {
         Some(made) => fill(made, start),
-        None => sys::remove(folder.at(), name.text()),
+        None => remove(),
     }
     made
 }
 
 /// Reads the time at which the process began.
 fn start_of_process() -> Option<u64> {
-    let mut bytes = [0; 512];
-    let stat = Descriptor::open(At::ROOT, c"/proc/self/stat", O_RDONLY, 0)?;
-    Some(parse_stat(stat.read(&mut bytes)?)?.2)
+    Some(parse_stat(beginning(c"/proc/self/stat", &mut [0; 512])?)?.2)
 }
 
 /// Returns whether a page of a file in `folder` that can be written once can be written again. If files are copied on
 /// each write, or are on another machine, a write to a mapping may find no room at any time, which causes a signal.
-fn keeps_room(folder: &Descriptor) -> bool {
+fn keeps_room(folder: &OwnedFd) -> bool {
     /// tmpfs, ext2 to ext4, xfs, overlayfs.
-    const KINDS: [libc::c_long; 4] = [0x0102_1994, 0xef53, 0x5846_5342, 0x794c_7630];
-    folder.file_system().is_some_and(|kind| KINDS.contains(&(kind & 0xffff_ffff)))
+    const KINDS: [u32; 4] = [0x0102_1994, 0xef53, 0x5846_5342, 0x794c_7630];
+    fstatfs(folder).is_ok_and(|found| KINDS.contains(&(found.f_type as u32)))
 }
 
-fn map(file: &Descriptor, process: u32) -> Option<Made> {
-    if !file.set_mode(0o600) || !file.set_length(FILE_BYTES) {
-        return None;
-    }
-    let base = file.map(FILE_BYTES)?;
+fn map(file: &OwnedFd, process: u32) -> Option<Made> {
+    fchmod(file, Mode::RUSR | Mode::WUSR).and_then(|()| ftruncate(file, FILE_BYTES as u64)).ok()?;
+    let base = sys::map(file, FILE_BYTES)?;
     let made = match sys::populate(base.as_ptr(), PAGE) {
         Ok(()) => Some(Made { base, process, blocks: BLOCKS, is_all_there: false }),
         // Kernels before 5.14 do not support the request.
-        Err(libc::EINVAL) => file.take_room(BLOCKS_START + FEW_BLOCKS * size_of::<Block>()).then_some(Made {
-            base,
-            process,
-            blocks: FEW_BLOCKS,
-            is_all_there: true,
-        }),
+        Err(libc::EINVAL) => {
+            let bytes = (BLOCKS_START + FEW_BLOCKS * size_of::<Block>()) as u64;
+            let has_room = fallocate(file, FallocateFlags::empty(), 0, bytes).is_ok();
+            has_room.then_some(Made { base, process, blocks: FEW_BLOCKS, is_all_there: true })
+        }
         Err(_) => None,
     };
     if made.is_none() {
@@ -95,20 +93,25 @@ fn fill(made: &Made, start: u64) {
     header.policy.store(view::policy(), Relaxed);
     clock::choose();
     clock::tell(header);
-    sys::read_link(c"/proc/self/exe", header.name[0].as_ptr(), NAME - 1);
-    copy(c"/proc/self/cmdline", &header.called);
-    copy(c"/proc/self/comm", &header.title);
+    let mut name = [0; NAME - 1];
+    if let Ok(length) = readlinkat_raw(CWD, c"/proc/self/exe", &mut name[..]) {
+        store(&header.name, &name[..length]);
+    }
+    store(&header.called, beginning(c"/proc/self/cmdline", &mut [0; CALLED]).unwrap_or_default());
+    store(&header.title, beginning(c"/proc/self/comm", &mut [0; CALLED]).unwrap_or_default());
     // ORDERING live.magic: Release; a reader that sees it sees the rest (invariant 4 of the layout).
     header.magic.store(MAGIC, Release);
 }
 
-/// Copies the beginning of a system file about the process.
-fn copy(path: &CStr, to: &[AtomicU8]) {
-    let mut bytes = [0; CALLED];
-    let Some(file) = Descriptor::open(At::ROOT, path, O_RDONLY, 0) else { return };
-    for (to, byte) in to.iter().zip(file.read(&mut bytes).unwrap_or_default()) {
-        to.store(*byte, Relaxed);
-    }
+/// Reads the beginning of a system file about the process.
+fn beginning<'a>(path: &CStr, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
+    let read = rustix::io::read(sys::open(CWD, path, OFlags::empty(), 0)?, &mut *bytes).ok()?;
+    bytes.get(..read)
+}
+
+/// Stores as many of the bytes as there is room for.
+pub(super) fn store(to: &[AtomicU8], bytes: &[u8]) {
+    to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
 }
 
 const _: () = assert!(view::PAGES * PAGE == FILE_BYTES);

@@ -22,8 +22,8 @@ const LONGEST_PERIOD: u64 = 1 << 40;
 static BLOCK_AT: [AtomicU16; 1 << 12] = [const { AtomicU16::new(0) }; 1 << 12];
 
 thread_variable! {
-    /// Returns the place of a thread's data for its records.
-    fn place() -> "turnwise_live_log" of 48 bytes
+    /// The calling thread's data for its records.
+    struct Own(Words) as "turnwise_live_log" of 48 bytes
 }
 
 /// A thread's data. Zeros are valid.
@@ -43,18 +43,6 @@ struct Words {
     /// The holder.
     holder: u32,
     spare: u32,
-}
-
-const _: () = assert!(size_of::<Words>() == 48);
-
-fn words() -> Words {
-    // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
-    unsafe { place().1.cast::<Words>().read_volatile() }
-}
-
-fn keep(words: Words) {
-    // SAFETY: the calling thread's own variable.
-    unsafe { place().1.cast::<Words>().write_volatile(words) }
 }
 
 /// Remembers which block belongs to an owner: a thread's number, or its pointer.
@@ -116,11 +104,11 @@ fn begun_recorded(wait: &Wait, view: &View) {
     if !is_on(&view.header().switch, since) {
         return;
     }
-    let (key, mine) = (wait.key.load(Relaxed), words());
+    let (key, mine) = (wait.key.load(Relaxed), Own::get());
     let (holder, holder_site) = holder(key, wait.owner.load(Relaxed), view).unwrap_or_default();
     // A thread that waits for a lock no longer holds it.
     let held = if mine.held == key { 0 } else { mine.held };
-    keep(Words { looked: since, holder, holder_site, held, ..mine });
+    Own::set(Words { looked: since, holder, holder_site, held, ..mine });
 }
 
 /// Returns the thread that holds a lock, and where it acquired it by a wait.
@@ -155,13 +143,13 @@ fn ended_recorded(block: &Block, view: &View) {
         return;
     }
     let period = switch.period.load(Relaxed).clamp(SHORTEST_PERIOD, LONGEST_PERIOD);
-    let mut mine = words();
+    let mut mine = Own::get();
     let chosen = weight(&mut mine.random, until.saturating_sub(since), period, until);
     let got = wait.flags.load(Relaxed) & (flags::ACQUIRED | flags::RELEASED) == flags::ACQUIRED;
     if chosen.is_some() {
         (mine.held, mine.held_since) = (if got { wait.key.load(Relaxed) } else { 0 }, until);
     }
-    keep(mine);
+    Own::set(mine);
     let Some(weight) = chosen else { return };
     sys::keeping_errno(|| record(block, weight, &mine, view));
 }
@@ -232,11 +220,11 @@ fn describe(slot: &Record, block: &Block, weight: u64, mine: &Words) {
 #[cold]
 #[inline(never)]
 fn released_recorded(block: &Block, address: u64, view: &View) {
-    let mine = words();
+    let mine = Own::get();
     if mine.held == 0 || Key::of_word(mine.held).address() != address {
         return;
     }
-    keep(Words { held: 0, ..mine });
+    Own::set(Words { held: 0, ..mine });
     let now = clock::ticks();
     if !is_on(&view.header().switch, now) {
         return;

@@ -17,7 +17,6 @@
 //! | `settings.rs` | the settings for a wait: the only data that is read |
 //! | `folder.rs` | the folder, and its stale files |
 //! | `clock.rs` | ticks, and how long they are |
-//! | `tls.rs` | the per-thread words |
 //! | `sys.rs` | system calls, none of which is a cancellation point |
 //!
 //! A wait is counted when the thread's next one begins: the thread is then about to wait, while counting with the lock
@@ -37,8 +36,9 @@ mod settings;
 mod sys;
 mod table;
 mod threads;
-mod tls;
 mod view;
+
+pub use view::{set_hooks, turn_off};
 
 use crate::layout::{Block, EVENTS};
 use crate::{Key, Values};
@@ -114,15 +114,12 @@ pub struct FileRule {
     pub label: &'static [u8],
 }
 
-/// Makes views publish a policy file's rules, which `rules` returns by number. Must be called before [`start`].
-pub fn set_rules(rules: fn(usize) -> Option<FileRule>) {
-    view::set_rules(rules);
-}
-
-/// Makes views call `announced` to learn of a possible filter of system calls: then they make none. Must be called
-/// before [`start`].
-pub fn set_filter_check(announced: fn() -> bool) {
-    view::set_filter_check(announced);
+/// What views ask the library that counts.
+pub struct Hooks {
+    /// Returns a policy file's rule by its number: views publish all.
+    pub rules: fn(usize) -> Option<FileRule>,
+    /// Returns whether there may be a filter of system calls: then views make none.
+    pub may_be_filtered: fn() -> bool,
 }
 
 /// Turns the view on, at the start of the process. `runtime`: the folder for files that end with the session, if there
@@ -132,15 +129,10 @@ pub fn set_filter_check(announced: fn() -> bool) {
 /// Programs that run with other rights than their user's have no view.
 pub fn start(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     if sys::is_secure() {
-        return turn_off();
+        return view::turn_off();
     }
     clock::start();
     view::turn_on(runtime, in_sandbox, policy);
-}
-
-/// Turns the view off, at the start of the process.
-pub fn turn_off() {
-    view::turn_off();
 }
 
 /// Begins a wait, whose end the caller reports by [`end`]; `None`: it is not counted.

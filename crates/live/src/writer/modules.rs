@@ -10,6 +10,7 @@
 //! In a program that links the locks no unload is seen. There each wait asks in the same way which module its addresses
 //! are in, and compares its name and build id with those seen there last ([`seen`]).
 
+use super::file::store;
 use super::sys;
 use super::view::{self, View};
 use crate::layout::{STILL_LOADED, UNLOADED, Unloaded};
@@ -17,8 +18,8 @@ use crate::{UNKNOWN_MODULE, numbered as with_number};
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, from_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
-use turnwise_interpose::{Module, find_quickly, hash, whole_name};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use turnwise_interpose::{Identity, Module, find_quickly, whole_name};
 
 /// [`Place::state`]: no module has been seen there since.
 const GONE: u32 = 1;
@@ -102,7 +103,7 @@ fn see(address: u64, generation: u32) -> u64 {
     }
     let module = module.filter(|_| name.is_some_and(|name| name.contains(&b'/')));
     // SAFETY: the address is in use, so its module stays loaded.
-    let known = module.as_ref().map(|module| unsafe { Known::of(module) });
+    let known = module.as_ref().map(|module| unsafe { Identity::of(module) });
     let last = if are_unloaded(generation) { places().filter(|place| place.contains(address)).last() } else { None };
     let is_new = match (last, &known) {
         (Some(place), Some(known)) => place.state.load(Relaxed) != SEEN || !place.is_of(known),
@@ -118,11 +119,6 @@ fn see(address: u64, generation: u32) -> u64 {
 /// Notes that `module`, or none, is now at the address; returns whether it could.
 fn note_seen(address: u64, module: Option<&Module>, generation: u32) -> bool {
     let Some(view) = view::of(generation) else { return true };
-    if !take(generation) {
-        return false;
-    }
-    begin(generation);
-    let at = view.header().unloads.load(Relaxed) + 1;
     let copy = module.map(|module| {
         let mut copy = Copy::EMPTY;
         // SAFETY: an address in it is in use, so it stays loaded.
@@ -132,29 +128,39 @@ fn note_seen(address: u64, module: Option<&Module>, generation: u32) -> bool {
     let is_there = |place: &Place| copy.as_ref().is_some_and(|copy| place.is_of(&copy.known));
     let overlaps =
         |place: &Place| place.contains(address) || copy.as_ref().is_some_and(|copy| place.overlaps(&copy.known));
-    let (mut is_known, mut is_gone) = (false, false);
-    for (index, place) in places().enumerate().filter(|(_, place)| place.state.load(Relaxed) == SEEN && overlaps(place))
-    {
-        if is_there(place) {
-            is_known = true; // another thread has noted it meanwhile
-            continue;
+    change(&view, generation, |at| {
+        let (mut is_known, mut is_gone) = (false, false);
+        let seen = places().enumerate().filter(|(_, place)| place.state.load(Relaxed) == SEEN && overlaps(place));
+        for (index, place) in seen {
+            if is_there(place) {
+                is_known = true; // another thread has noted it meanwhile
+            } else {
+                is_gone = true;
+                place.mark(&view, index, REPLACED, at);
+            }
         }
-        is_gone = true;
-        place.state.store(REPLACED, Relaxed);
-        if let Some(unloaded) = view.unloaded(index) {
-            unloaded.at.store(at, Relaxed);
+        // Without a record, the module is taken for the first one there, as long as it is.
+        let has_room = (COUNT.load(Relaxed) as usize) < UNLOADED;
+        if let Some(copy) = copy.as_ref().filter(|_| !is_known && (has_room || is_gone)) {
+            add(&view, copy, (STILL_LOADED, SEEN), generation);
         }
+        is_gone
+    })
+}
+
+/// Changes the places while no other thread does. `change` gets the number of the next unload, and returns whether it
+/// noted one. `false`: another thread has the places for long.
+fn change(view: &View, generation: u32, change: impl FnOnce(u64) -> bool) -> bool {
+    if !take(generation) {
+        return false;
     }
-    // Without a record, the module is taken for the first one there, as long as it is.
-    let has_room = (COUNT.load(Relaxed) as usize) < UNLOADED;
-    if let Some(copy) = copy.filter(|_| !is_known && (has_room || is_gone)) {
-        add(&view, &copy, (STILL_LOADED, SEEN), generation);
-    }
-    if is_gone {
-        // ORDERING live.unloads: Release, as in `note`.
+    begin(generation);
+    let at = view.header().unloads.load(Relaxed) + 1;
+    if change(at) {
+        // ORDERING live.unloads: Release; a thread that reads the number also reads the places.
         view.header().unloads.store(at, Release);
     }
-    // ORDERING live.unloaded_busy: Release, as in `note`.
+    // ORDERING live.unloaded_busy: Release pairs with the Acquire in `take`.
     BUSY.store(0, Release);
     true
 }
@@ -169,7 +175,7 @@ fn begin(generation: u32) {
 }
 
 fn places() -> impl Iterator<Item = &'static Place> {
-    // ORDERING live.unloaded: Acquire pairs with the Release in `note`: a thread that sees the number sees the places.
+    // ORDERING live.unloaded: Acquire pairs with the Release in `add`: a thread that sees the number sees the places.
     PLACES[..COUNT.load(Acquire) as usize].iter()
 }
 
@@ -183,7 +189,7 @@ impl Place {
         if self.state.load(Relaxed) == GONE {
             let found = find_quickly(address as usize);
             // SAFETY: the address is in use, so its module stays loaded.
-            let is_back = found.is_some_and(|found| unsafe { self.is_of(&Known::of(&found)) });
+            let is_back = found.is_some_and(|found| unsafe { self.is_of(&Identity::of(&found)) });
             let now = if is_back { BACK } else { REPLACED };
             // If not, another thread has found the same.
             let _ = self.state.compare_exchange(GONE, now, Relaxed, Relaxed);
@@ -191,43 +197,32 @@ impl Place {
         self.state.load(Relaxed) == REPLACED
     }
 
-    fn is_of(&self, known: &Known) -> bool {
-        [&self.start, &self.end, &self.base, &self.identity].map(|word| word.load(Relaxed)) == known.words()
+    fn is_of(&self, known: &Identity) -> bool {
+        let [start, end, base, hash] = self.words().map(|word| word.load(Relaxed));
+        Identity { start, end, base, hash } == *known
     }
 
-    fn overlaps(&self, known: &Known) -> bool {
+    fn words(&self) -> [&AtomicU64; 4] {
+        [&self.start, &self.end, &self.base, &self.identity]
+    }
+
+    /// Sets its state, and in its record in the file when that was.
+    fn mark(&self, view: &View, index: usize, state: u32, at: u64) {
+        self.state.store(state, Relaxed);
+        if let Some(unloaded) = view.unloaded(index) {
+            unloaded.at.store(at, Relaxed);
+        }
+    }
+
+    fn overlaps(&self, known: &Identity) -> bool {
         self.start.load(Relaxed) < known.end && known.start < self.end.load(Relaxed)
-    }
-}
-
-/// The identity of a module.
-#[derive(Clone, Copy)]
-struct Known {
-    start: u64,
-    end: u64,
-    base: u64,
-    identity: u64,
-}
-
-impl Known {
-    /// # Safety
-    /// The module is loaded, and stays loaded meanwhile.
-    unsafe fn of(module: &Module) -> Known {
-        // SAFETY: contract of `of`.
-        let (name, id) = unsafe { (module.name().to_bytes(), module.build_id(module.headers())) };
-        let (start, end, base) = (module.start as u64, module.end as u64, module.base as u64);
-        Known { start, end, base, identity: hash(name) ^ hash(id).rotate_left(1) }
-    }
-
-    fn words(&self) -> [u64; 4] {
-        [self.start, self.end, self.base, self.identity]
     }
 }
 
 /// A copy of a loaded module's data: the loader's goes away with the module.
 #[repr(C)]
 struct Copy {
-    known: Known,
+    known: Identity,
     build_id_bytes: u32,
     path_bytes: u32,
     build_id: [u8; 32],
@@ -236,7 +231,7 @@ struct Copy {
 
 impl Copy {
     const EMPTY: Copy = Copy {
-        known: Known { start: 0, end: 0, base: 0, identity: 0 },
+        known: Identity { start: 0, end: 0, base: 0, hash: 0 },
         build_id_bytes: 0,
         path_bytes: 0,
         build_id: [0; 32],
@@ -249,8 +244,7 @@ impl Copy {
     /// The module is loaded, and stays loaded meanwhile.
     unsafe fn describe(&mut self, module: &Module) {
         // SAFETY: contract of `describe`.
-        let (known, id, name) =
-            unsafe { (Known::of(module), module.build_id(module.headers()), module.name().to_bytes()) };
+        let (known, id, name) = unsafe { (Identity::of(module), module.build_id(), module.name().to_bytes()) };
         self.known = known;
         self.build_id[..id.len()].copy_from_slice(id);
         self.build_id_bytes = id.len() as u32;
@@ -348,34 +342,26 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
 }
 
 /// Returns whether a module is no longer loaded; another may be in its place.
-fn is_gone(known: &Known) -> bool {
+fn is_gone(known: &Identity) -> bool {
     let found = turnwise_interpose::find(known.start as usize);
     // SAFETY: found just now; a thread that unloads it at this moment is about to call this itself.
-    found.is_none_or(|found| unsafe { Known::of(&found) }.words() != known.words())
+    found.is_none_or(|found| unsafe { Identity::of(&found) } != *known)
 }
 
 /// Notes that a module is gone.
 fn note(view: &View, copy: &Copy, generation: u32) {
-    if !take(generation) {
-        return note_unsure(view, copy.known.start, copy.known.end, generation);
-    }
-    begin(generation);
-    let at = view.header().unloads.load(Relaxed) + 1;
-    let last = places().enumerate().filter(|(_, place)| place.overlaps(&copy.known)).last();
-    match last.filter(|(_, place)| place.is_of(&copy.known) && place.state.load(Relaxed) != REPLACED) {
-        Some((index, place)) => {
+    let noted = change(view, generation, |at| {
+        let last = places().enumerate().filter(|(_, place)| place.overlaps(&copy.known)).last();
+        match last.filter(|(_, place)| place.is_of(&copy.known) && place.state.load(Relaxed) != REPLACED) {
             // Two threads that unload concurrently both find all modules that either has unloaded.
-            place.state.store(GONE, Relaxed);
-            if let Some(unloaded) = view.unloaded(index) {
-                unloaded.at.store(at, Relaxed);
-            }
+            Some((index, place)) => place.mark(view, index, GONE, at),
+            None => add(view, copy, (at, GONE), generation),
         }
-        None => add(view, copy, (at, GONE), generation),
+        true
+    });
+    if !noted {
+        note_unsure(view, copy.known.start, copy.known.end, generation);
     }
-    // ORDERING live.unloads: Release; a thread that reads the number also reads the places.
-    view.header().unloads.store(at, Release);
-    // ORDERING live.unloaded_busy: Release pairs with the Acquire in `take`.
-    BUSY.store(0, Release);
 }
 
 fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
@@ -388,29 +374,21 @@ fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
     for place in places().filter(|place| place.overlaps(known)) {
         place.state.store(REPLACED, Relaxed);
     }
-    for (word, value) in [&unloaded.start, &unloaded.end, &unloaded.base, &unloaded.at].into_iter().zip([
-        known.start,
-        known.end,
-        known.base,
-        at,
-    ]) {
+    let Identity { start, end, base, hash } = *known;
+    for (word, value) in
+        [&unloaded.start, &unloaded.end, &unloaded.base, &unloaded.at].iter().zip([start, end, base, at])
+    {
         word.store(value, Relaxed);
     }
     unloaded.build_id_bytes.store(copy.build_id_bytes, Relaxed);
     store(&unloaded.build_id, &copy.build_id);
     store(&unloaded.path, &copy.path[..copy.path_bytes as usize]);
     let place = &PLACES[index];
-    for (word, value) in [&place.start, &place.end, &place.base, &place.identity].into_iter().zip(known.words()) {
-        word.store(value, Relaxed);
-    }
+    place.words().iter().zip([start, end, base, hash]).for_each(|(word, value)| word.store(value, Relaxed));
     place.state.store(state, Relaxed);
     // ORDERING live.unloaded: Release; the place, and its record in the file, are complete.
     COUNT.store(index as u32 + 1, Release);
     view.header().unloaded.store(index as u32 + 1, Release);
-}
-
-fn store(to: &[AtomicU8], bytes: &[u8]) {
-    to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
 }
 
 /// Notes that modules in this range are unknown.
@@ -434,7 +412,7 @@ fn take(generation: u32) -> bool {
     for _ in 0..TURNS {
         // A thread of the process that forked this one does not exist here.
         let busy = BUSY.load(Relaxed);
-        // ORDERING live.unloaded_busy: Acquire pairs with the Release in `note`.
+        // ORDERING live.unloaded_busy: Acquire pairs with the Release in `change`.
         if busy != generation + 1 && BUSY.compare_exchange(busy, generation + 1, Acquire, Relaxed).is_ok() {
             return true;
         }

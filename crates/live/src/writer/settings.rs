@@ -9,7 +9,7 @@ use core::sync::atomic::fence;
 
 /// Publishes the settings of a policy file's rules to readers: `rule` returns them by number. If there is no room for
 /// one in the file, readers see those before it.
-pub(super) fn tell(view: &View, rule: impl Fn(usize) -> Option<FileRule>) {
+pub(super) fn tell(view: &View, rule: fn(usize) -> Option<FileRule>) {
     let found = (0..FILE_RULES).map_while(|number| Some((number, rule(number)?)));
     let set = found.filter(|(_, rule)| !rule.values.is_empty());
     for (place, (number, rule)) in set.enumerate() {

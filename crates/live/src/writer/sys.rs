@@ -1,117 +1,37 @@
-//! System calls, none of which is a cancellation point or takes a lock of the C library.
+//! The system: no call is a cancellation point or takes a lock of the C library. Those of rustix leave errno alone.
 
 use crate::layout::PAGE;
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
-use libc::{MAP_ANONYMOUS, MAP_FIXED, MAP_NORESERVE, MAP_PRIVATE, MAP_SHARED, PROT_NONE, PROT_READ, PROT_WRITE};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
+use rustix::process::{Pid, test_kill_process};
+use rustix::thread::{SecureComputingMode, secure_computing_mode};
 use turnwise_interpose::errno;
 pub(super) use turnwise_interpose::{keeping_errno, nanoseconds, populate, zeroed};
 
-/// A file descriptor that is closed on drop.
-pub(super) struct Descriptor(c_int);
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: the descriptor is ours.
-        unsafe { libc::syscall(libc::SYS_close, self.0) };
-    }
+/// Opens a file or a folder, if it is not a link.
+pub(super) fn open(at: impl AsFd, path: &CStr, flags: OFlags, mode: u32) -> Option<OwnedFd> {
+    rustix::fs::openat(at, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::from_raw_mode(mode)).ok()
 }
 
-/// A folder at which path names begin.
-#[derive(Clone, Copy)]
-pub(super) struct At(c_int);
-
-impl At {
-    /// Path names begin at the root of the file system.
-    pub(super) const ROOT: At = At(libc::AT_FDCWD);
-}
-
-impl Descriptor {
-    pub(super) fn at(&self) -> At {
-        At(self.0)
+/// Maps a file's first bytes, shared. It takes two steps: if `mlockall` requires all future mappings to be in memory,
+/// one step would fetch the whole file.
+pub(super) fn map(file: &OwnedFd, bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
+    let map = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::SHARED, file, 0) }.ok()?;
+    // SAFETY: the mapping is new.
+    if unsafe { mprotect(map, bytes, MprotectFlags::READ | MprotectFlags::WRITE) }.is_err() {
+        // SAFETY: the mapping is new, and unused.
+        unsafe { unmap(map.cast(), bytes) };
+        return None;
     }
-
-    /// Opens a file or a folder, if it is not a link.
-    pub(super) fn open(at: At, path: &CStr, flags: c_int, mode: u32) -> Option<Descriptor> {
-        let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-        // SAFETY: the path is a string.
-        let file = unsafe { libc::syscall(libc::SYS_openat, at.0, path.as_ptr(), flags, mode) };
-        Some(Descriptor(c_int::try_from(file).ok().filter(|file| *file >= 0)?))
-    }
-
-    /// Reads from the beginning, up to the end or the buffer's size.
-    pub(super) fn read<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
-        // SAFETY: the bytes are writable.
-        let read = unsafe { libc::syscall(libc::SYS_read, self.0, bytes.as_mut_ptr(), bytes.len()) };
-        bytes.get(..usize::try_from(read).ok()?)
-    }
-
-    /// Reads the next entries of a folder.
-    pub(super) fn read_folder<'a>(&self, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
-        // SAFETY: the bytes are writable.
-        let read = unsafe { libc::syscall(libc::SYS_getdents64, self.0, bytes.as_mut_ptr(), bytes.len()) };
-        bytes.get(..usize::try_from(read).ok()?)
-    }
-
-    /// Rewinds a folder.
-    pub(super) fn rewind(&self) {
-        // SAFETY: changes only the descriptor's position.
-        unsafe { libc::lseek(self.0, 0, libc::SEEK_SET) };
-    }
-
-    /// Returns the system's data about a file.
-    pub(super) fn status(&self) -> Option<libc::stat> {
-        // SAFETY: zeros are a valid result, which is writable.
-        unsafe {
-            let mut found = core::mem::zeroed();
-            (libc::fstat(self.0, &mut found) == 0).then_some(found)
-        }
-    }
-
-    /// Returns the kind of file system that it is on.
-    pub(super) fn file_system(&self) -> Option<c_long> {
-        // SAFETY: zeros are a valid result, which is writable.
-        unsafe {
-            let mut found = core::mem::zeroed::<libc::statfs>();
-            (libc::fstatfs(self.0, &mut found) == 0).then_some(found.f_type as c_long)
-        }
-    }
-
-    pub(super) fn set_mode(&self, mode: u32) -> bool {
-        // SAFETY: changes only the file's mode.
-        unsafe { libc::fchmod(self.0, mode) == 0 }
-    }
-
-    pub(super) fn set_length(&self, bytes: usize) -> bool {
-        // SAFETY: changes only the file's length.
-        unsafe { libc::ftruncate(self.0, bytes as libc::off_t) == 0 }
-    }
-
-    /// Allocates room on the disk for the file's first bytes.
-    pub(super) fn take_room(&self, bytes: usize) -> bool {
-        // SAFETY: changes only the file.
-        unsafe { libc::syscall(libc::SYS_fallocate, self.0, 0, 0 as libc::off_t, bytes as libc::off_t) == 0 }
-    }
-
-    /// Maps the file's first bytes, shared. It takes two steps: if `mlockall` requires all future mappings to be in
-    /// memory, one step would fetch the whole file.
-    pub(super) fn map(&self, bytes: usize) -> Option<NonNull<u8>> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
-        let map = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_NONE, MAP_SHARED, self.0, 0) };
-        if map == libc::MAP_FAILED {
-            return None;
-        }
-        // SAFETY: the mapping is new.
-        if unsafe { libc::mprotect(map, bytes, PROT_READ | PROT_WRITE) } != 0 {
-            // SAFETY: the mapping is new, and unused.
-            unsafe { unmap(map.cast(), bytes) };
-            return None;
-        }
-        // Otherwise the first fault reads ahead, by the disk's setting: 8 MB of holes took 4 to 10 ms.
-        // SAFETY: the mapping is new.
-        unsafe { libc::madvise(map, bytes, libc::MADV_RANDOM) };
-        NonNull::new(map.cast())
-    }
+    // Otherwise the first fault reads ahead, by the disk's setting: 8 MB of holes took 4 to 10 ms.
+    // SAFETY: the mapping is new.
+    let _ = unsafe { madvise(map, bytes, Advice::Random) };
+    NonNull::new(map.cast())
 }
 
 /// Replaces a mapping by private memory: later writes to it have no effect elsewhere.
@@ -119,9 +39,9 @@ impl Descriptor {
 /// # Safety
 /// The mapping is ours.
 pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
     // SAFETY: contract of `replace`.
-    unsafe { libc::mmap(start.cast(), bytes, PROT_READ | PROT_WRITE, flags, -1, 0) };
+    let _ = unsafe { mmap_anonymous(start.cast(), bytes, access, flags | MapFlags::FIXED) };
 }
 
 /// Unmaps a mapping.
@@ -130,23 +50,7 @@ pub(super) unsafe fn replace(start: *mut u8, bytes: usize) {
 /// The mapping is ours, and is not used.
 pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
     // SAFETY: contract of `unmap`.
-    unsafe { libc::munmap(start.cast(), bytes) };
-}
-
-pub(super) fn make_folder(at: At, path: &CStr, mode: u32) {
-    // SAFETY: the path is a string.
-    unsafe { libc::syscall(libc::SYS_mkdirat, at.0, path.as_ptr(), mode) };
-}
-
-pub(super) fn remove(at: At, path: &CStr) {
-    // SAFETY: the path is a string.
-    unsafe { libc::syscall(libc::SYS_unlinkat, at.0, path.as_ptr(), 0) };
-}
-
-/// Writes a link's target.
-pub(super) fn read_link(path: &CStr, to: *mut u8, room: usize) {
-    // SAFETY: the path is a string; the caller's memory has that room.
-    unsafe { libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), to, room) };
+    let _ = unsafe { munmap(start.cast(), bytes) };
 }
 
 pub(super) fn process() -> u32 {
@@ -159,15 +63,10 @@ pub(super) fn thread() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
-pub(super) fn user() -> u32 {
-    // SAFETY: only returns a number.
-    unsafe { libc::geteuid() }
-}
-
 /// Returns whether there is no such process.
 pub(super) fn is_process_gone(process: u32) -> bool {
-    // SAFETY: signal 0 sends no signal.
-    unsafe { libc::syscall(libc::SYS_kill, process, 0) != 0 && errno() == libc::ESRCH }
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// Returns whether a process has no such thread.
@@ -185,12 +84,7 @@ pub(super) fn is_secure() -> bool {
 /// Returns whether the thread's system calls are filtered: the kernel reports it, or the filter refuses the query. A
 /// kernel without filters, and qemu's user mode, do not support the query.
 pub(super) fn is_sandboxed() -> bool {
-    // SAFETY: only returns a number.
-    match unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_SECCOMP, 0, 0, 0, 0) } {
-        0 => false,
-        -1 => errno() != libc::EINVAL,
-        _ => true,
-    }
+    !matches!(secure_computing_mode(), Ok(SecureComputingMode::Disabled) | Err(Errno::INVAL))
 }
 
 /// Returns whether the process may create a file of this length. It is checked first, since trying may cause a signal.

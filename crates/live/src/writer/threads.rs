@@ -3,13 +3,12 @@
 //! A thread's exit is not reported: a thread that requests a block checks two others, whether their threads still
 //! exist. So there are about as many blocks of exited threads as of running ones.
 
-use super::tls::{self, Words};
 use super::view::{self, Missing, View};
 use super::{Me, block, sys};
 use crate::layout::{Block, state};
-use core::ptr::null;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use turnwise_interpose::{thread_pointer, thread_variable};
 
 /// The number of blocks that are checked when a thread requests one.
 const LOOKS: usize = 2;
@@ -31,16 +30,27 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// view takes that long, on a file system that hangs, it must not delay other waits of the process.
 static IN_VAIN: AtomicU32 = AtomicU32::new(0);
 
+thread_variable! {
+    /// What the calling thread knows of its block.
+    struct Own(Words) as "turnwise_live_words" of 16 bytes
+}
+
+/// A thread's block. Zeros: it has not requested one yet.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Words {
+    /// `None`: it has none.
+    block: Option<&'static Block>,
+    /// 1 plus the generation of the process that the block belongs to.
+    generation: u64,
+}
+
 /// Returns the calling thread's block; `None`: it has none. `for_a_wait`: the thread is about to wait for a lock, so it
 /// may wait for the view before.
 #[inline(always)]
 pub(super) fn block(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
-    let words = tls::get();
-    if words.generation == u64::from(me.generation) + 1 {
-        // SAFETY: the pointer is null, or to a block of this process's view, which stays mapped.
-        return unsafe { words.block.as_ref() };
-    }
-    ask(me, for_a_wait)
+    let words = Own::get();
+    if words.generation == u64::from(me.generation) + 1 { words.block } else { ask(me, for_a_wait) }
 }
 
 #[cold]
@@ -50,18 +60,13 @@ fn ask(me: &Me, for_a_wait: bool) -> Option<&'static Block> {
         return None;
     }
     let words = |block| Words { block, generation: u64::from(me.generation) + 1 };
-    tls::set(words(null())); // a signal handler obtains none meanwhile
+    Own::set(words(None)); // a signal handler obtains none meanwhile
     match sys::keeping_errno(|| find(me, for_a_wait)) {
-        Ok(block) => {
-            tls::set(words(block));
-            Some(block)
-        }
-        Err(Missing::Yet) => {
-            tls::set(Words { block: null(), generation: 0 });
-            None
-        }
-        Err(Missing::ForGood) => None,
+        Ok(block) => Own::set(words(Some(block))),
+        Err(Missing::Yet) => Own::set(Words { block: None, generation: 0 }),
+        Err(Missing::ForGood) => {}
     }
+    Own::get().block
 }
 
 fn find(me: &Me, for_a_wait: bool) -> Result<&'static Block, Missing> {
@@ -74,7 +79,7 @@ fn find(me: &Me, for_a_wait: bool) -> Result<&'static Block, Missing> {
         view.header().lost_threads.fetch_add(1, Relaxed);
         return Err(Missing::ForGood);
     };
-    block::take(found, tls::thread_pointer());
+    block::take(found, thread_pointer() as u64);
     // ORDERING live.block: Release pairs with the Acquire in `reap`: a thread that reclaims it sees its owner.
     found.state.store(state::LIVE, Release);
     Ok(found)

@@ -2,7 +2,7 @@
 //!
 //! No data that determines where we write is read from the file: a process with write access may write anything to it.
 
-use super::{FileRule, file, index, settings, sys};
+use super::{Hooks, file, index, settings, sys};
 use crate::layout::{
     BLOCKS_START, Block, Entry, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, PAGE,
     SETTINGS_START, UNLOADED, UNLOADED_START, Unloaded,
@@ -11,7 +11,7 @@ use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Recor
 use crate::settings::{FILE_RULES, Rule, TABLES, Table};
 use core::ffi::CStr;
 use core::ops::Range;
-use core::ptr::null_mut;
+use core::ptr::{self, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 
@@ -28,10 +28,8 @@ static MODE: AtomicU32 = AtomicU32::new(UNDECIDED);
 static RUNTIME: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 static IN_SANDBOX: AtomicBool = AtomicBool::new(false);
 static POLICY: AtomicU32 = AtomicU32::new(0);
-/// A function that returns whether there may be a filter of system calls, or null.
-static FILTER_ANNOUNCED: AtomicPtr<()> = AtomicPtr::new(null_mut());
-/// A function of type [`FileRules`], or null.
-static FILE_RULES_OF: AtomicPtr<()> = AtomicPtr::new(null_mut());
+static NO_HOOKS: Hooks = Hooks { rules: |_| None, may_be_filtered: || false };
+static HOOKS: AtomicPtr<Hooks> = AtomicPtr::new((&raw const NO_HOOKS).cast_mut());
 
 /// 1 plus the generation of the process that began to create a view; 0: none did.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
@@ -71,17 +69,14 @@ pub(super) enum Missing {
     ForGood,
 }
 
-/// The rules of the process's policy file, by their numbers.
-type FileRules = fn(usize) -> Option<FileRule>;
-
-/// Makes views publish these rules from now on.
-pub(super) fn set_rules(rules: FileRules) {
-    FILE_RULES_OF.store(rules as *mut (), Relaxed);
+/// Makes views use these hooks. Must be called before [`super::start`].
+pub fn set_hooks(hooks: &'static Hooks) {
+    HOOKS.store(ptr::from_ref(hooks).cast_mut(), Relaxed);
 }
 
-/// Makes views call `announced` before all system calls.
-pub(super) fn set_filter_check(announced: fn() -> bool) {
-    FILTER_ANNOUNCED.store(announced as *mut (), Relaxed);
+fn hooks() -> &'static Hooks {
+    // SAFETY: only statics are stored there.
+    unsafe { &*HOOKS.load(Relaxed) }
 }
 
 /// Lets processes have views from now on, this one and its forked children.
@@ -96,8 +91,8 @@ pub(super) fn turn_on(runtime: Option<&CStr>, in_sandbox: bool, policy: u32) {
     MODE.store(ON, Release);
 }
 
-/// Forbids a view to this process and its children.
-pub(super) fn turn_off() {
+/// Forbids a view to this process and its children, at its start.
+pub fn turn_off() {
     // ORDERING live.mode: Release, as in `turn_on`.
     MODE.store(OFF, Release);
 }
@@ -111,14 +106,7 @@ pub(super) fn is_undecided() -> bool {
 /// Returns whether system calls may be made here. A filter that was not announced is queried: the calls that would
 /// follow are no more usual than the query.
 pub(super) fn may_call_system() -> bool {
-    IN_SANDBOX.load(Relaxed) || !is_filter_announced() && !sys::is_sandboxed()
-}
-
-/// Returns whether the locks know of a filter of system calls.
-fn is_filter_announced() -> bool {
-    let announced = FILTER_ANNOUNCED.load(Relaxed);
-    // SAFETY: `set_filter_check` stored a function of this type there, or null, which is `None`.
-    unsafe { core::mem::transmute::<*mut (), Option<fn() -> bool>>(announced) }.is_some_and(|announced| announced())
+    IN_SANDBOX.load(Relaxed) || !(hooks().may_be_filtered)() && !sys::is_sandboxed()
 }
 
 /// Returns the policy of the process's locks.
@@ -190,21 +178,13 @@ fn make(mine: u32, may_call_system: bool) -> Result<View, Missing> {
     // ORDERING live.view: Release pairs with the Acquire in `of`.
     READY.store(mine, Release);
     let view = View { base: made.base.as_ptr() };
-    if let Some(rules) = file_rules() {
-        settings::tell(&view, rules);
-    }
+    settings::tell(&view, hooks().rules);
     Ok(view)
 }
 
 /// Takes the next of `places` places; `None`: all are taken.
 fn take_next(used: &AtomicU32, places: u32) -> Option<u32> {
     used.fetch_update(Relaxed, Relaxed, |used| (used < places).then_some(used + 1)).ok()
-}
-
-fn file_rules() -> Option<FileRules> {
-    let rules = FILE_RULES_OF.load(Relaxed);
-    // SAFETY: `set_rules` stored a function of this type there, or null, which is `None`.
-    unsafe { core::mem::transmute::<*mut (), Option<FileRules>>(rules) }
 }
 
 impl View {

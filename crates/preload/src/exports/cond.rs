@@ -2,39 +2,33 @@
 //!
 //! On x86-64 the C library has two functions of most names. Those of the older ABI are in `old_cond.rs`.
 
-use crate::cond::{self, Leave};
+use crate::cond::{self, Leave, may_overtake};
 use crate::layout::{Cond, Mutex};
 use crate::rules::Caller;
 use crate::waits::Counted;
 use crate::{mutex, real, time};
 use core::ffi::c_void;
-use libc::{c_int, clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+use core::ptr;
+use libc::{c_int, clockid_t, timespec};
 use turnwise_interpose::{c, exports};
 
 exports! {
     pthread_cond_init(object, attributes) => cond::init(object, attributes);
-    pthread_cond_destroy(object) => either(object, cond::destroy, real::pthread_cond_destroy);
-    pthread_cond_signal(object) => either(object, cond::signal, real::pthread_cond_signal);
-    pthread_cond_broadcast(object) => either(object, cond::broadcast, real::pthread_cond_broadcast);
+    pthread_cond_destroy(object) => either(Cond::of(object), |cond| cond.words().destroy(), real::pthread_cond_destroy);
+    pthread_cond_signal(object) => either(Cond::of(object), |cond| cond.words().signal(), real::pthread_cond_signal);
+    pthread_cond_broadcast(object) => {
+        either(Cond::of(object), |cond| cond.words().broadcast(), real::pthread_cond_broadcast)
+    };
     pthread_cond_wait -> turnwise_cond_wait with OPS;
     pthread_cond_timedwait -> turnwise_cond_timedwait with OPS;
     pthread_cond_clockwait -> turnwise_cond_clockwait with OPS;
 }
 
 /// Calls `ours`, or `theirs` if the condition variable is the C library's.
-///
-/// # Safety
-/// `object` is the caller's condition variable, for which `theirs` may be called.
-unsafe fn either(
-    object: *mut pthread_cond_t,
-    ours: fn(&Cond),
-    theirs: unsafe extern "C" fn(c::Cond) -> c_int,
-) -> c_int {
-    // SAFETY: contract of `either`: the pointer is to a live object.
-    let cond = unsafe { Cond::of(object) };
+fn either(cond: &Cond, ours: fn(&Cond), theirs: unsafe extern "C" fn(c::Cond) -> c_int) -> c_int {
     if cond::is_foreign(cond) {
-        // SAFETY: contract of `either`; the object is the C library's.
-        return unsafe { theirs(object) };
+        // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
+        return unsafe { theirs(ptr::from_ref(cond).cast_mut().cast()) };
     }
     ours(cond);
     0
@@ -42,9 +36,9 @@ unsafe fn either(
 
 /// A thread in a wait: `struct waiter` of `c/wait.c`.
 #[repr(C)]
-pub(super) struct Waiter {
-    cond: *mut pthread_cond_t,
-    mutex: *mut pthread_mutex_t,
+pub(super) struct Waiter<'a> {
+    cond: &'a Cond,
+    mutex: &'a Mutex,
     ops: *const Ops,
     sequence: u32,
     counted: Counted,
@@ -54,16 +48,17 @@ pub(super) struct Waiter {
     turned: timespec,
 }
 
-/// The functions that `c/wait.c` may call; its `struct turnwise_ops`.
+/// The functions that `c/wait.c` may call; its `struct turnwise_ops`. The pointers that it passes are valid; those to
+/// times may be null.
 #[repr(C)]
 pub(super) struct Ops {
-    begin: unsafe extern "C" fn(*mut Waiter, *mut clockid_t, *const timespec) -> c_int,
-    end: unsafe extern "C" fn(*mut Waiter, c_int) -> c_int,
-    unlock: unsafe extern "C" fn(*mut Waiter) -> c_int,
-    lock: unsafe extern "C" fn(*mut Waiter) -> c_int,
-    real_unlock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
-    real_lock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
-    foreign_waits: unsafe extern "C" fn(*mut [*mut c_void; 3]),
+    begin: extern "C" fn(&mut Waiter, &mut clockid_t, Option<&timespec>) -> c_int,
+    end: extern "C" fn(&mut Waiter, c_int) -> c_int,
+    unlock: extern "C" fn(&mut Waiter) -> c_int,
+    lock: extern "C" fn(&mut Waiter) -> c_int,
+    real_unlock: unsafe extern "C" fn(c::Mutex) -> c_int,
+    real_lock: unsafe extern "C" fn(c::Mutex) -> c_int,
+    foreign_waits: extern "C" fn(&mut [*mut c_void; 3]),
 }
 
 /// The functions for condition variables of today's ABI.
@@ -77,6 +72,10 @@ pub(super) static OPS: Ops = Ops {
     foreign_waits,
 };
 
+/// The functions for `old_cond.rs`, whose objects are never the C library's.
+#[cfg(target_arch = "x86_64")]
+pub(super) static OLD_OPS: Ops = Ops { begin: begin_old, ..OPS };
+
 /// The results of `begin`, other than errno values.
 const SLEEP: c_int = 0;
 const FOREIGN: c_int = -1;
@@ -87,30 +86,21 @@ const NOTIFIED: c_int = -3;
 const OWN_CLOCK: clockid_t = -1;
 
 /// Checks the arguments, finds the clock, arrives, releases the mutex, and may poll for a notification.
-///
-/// # Safety
-/// `waiter` and `clock` are valid; `time` is valid or null.
-unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
-    // SAFETY: contract of `begin`, which includes that of `begin_if`.
-    unsafe { begin_if(waiter, clock, time, cond::is_foreign) }
+extern "C" fn begin(waiter: &mut Waiter, clock: &mut clockid_t, time: Option<&timespec>) -> c_int {
+    let foreign = cond::is_foreign(waiter.cond);
+    begin_if(waiter, clock, time, foreign)
 }
 
-/// Begins a wait like [`begin`]; `is_foreign`: whether the condition variable is the C library's.
-///
-/// # Safety
-/// `waiter` and `clock` are valid; `time` is valid or null.
+/// Begins a wait like [`begin`], on a condition variable of the older ABI.
+#[cfg(target_arch = "x86_64")]
+extern "C" fn begin_old(waiter: &mut Waiter, clock: &mut clockid_t, time: Option<&timespec>) -> c_int {
+    begin_if(waiter, clock, time, false)
+}
+
+/// Begins a wait like [`begin`]; `foreign`: whether the condition variable is the C library's.
 #[inline(always)]
-unsafe fn begin_if(
-    waiter: *mut Waiter,
-    clock: *mut clockid_t,
-    time: *const timespec,
-    is_foreign: fn(&Cond) -> bool,
-) -> c_int {
-    // SAFETY: contract of `begin_if`: the pointers are valid.
-    let (waiter, clock, time) = unsafe { (&mut *waiter, &mut *clock, time.as_ref()) };
-    // SAFETY: contract of the exported wait (POSIX): the condition variable and the mutex are live objects.
-    let (cond, with) = unsafe { (Cond::of(waiter.cond), Mutex::of(waiter.mutex)) };
-    let foreign = is_foreign(cond);
+fn begin_if(waiter: &mut Waiter, clock: &mut clockid_t, time: Option<&timespec>, foreign: bool) -> c_int {
+    let cond = waiter.cond;
     if let Some(time) = time {
         if *clock == OWN_CLOCK {
             *clock = if foreign { cond::foreign_clock(cond) } else { cond.own_clock() };
@@ -120,27 +110,24 @@ unsafe fn begin_if(
         }
     }
     if foreign {
-        return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
+        return if mutex::is_foreign(waiter.mutex) { FOREIGN } else { FOREIGN_COND_ONLY };
     }
-    if let Some(time) = time
-        && let Some(turned) = time::clock(*clock).ok().and_then(|clock| time::turned(clock, time))
-    {
+    let turned = time.and_then(|time| time::turned(time::clock(*clock).ok()?, time));
+    if let Some(turned) = turned {
         waiter.turned = turned;
         waiter.time = &raw const waiter.turned;
     }
-    let arrival = cond::arrive(cond);
+    let arrival = cond.words().arrive();
     waiter.sequence = arrival.seen;
-    // SAFETY: contract of `begin_if`, which includes that of `unlock`.
-    let unlocked = unsafe { unlock(waiter) };
+    let unlocked = unlock(waiter);
     if unlocked != 0 {
-        cond::give_up(cond, arrival);
+        cond.words().give_up(arrival, may_overtake);
         return unlocked;
     }
     if arrival.polls {
-        // SAFETY: null, the caller's time, or the waiter's own.
-        let deadline =
-            unsafe { waiter.time.as_ref() }.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
-        if cond::poll(cond, arrival.seen, deadline) {
+        let time = turned.as_ref().or(time);
+        let deadline = time.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
+        if cond.words().poll(arrival.seen, deadline) {
             return NOTIFIED;
         }
     }
@@ -148,14 +135,8 @@ unsafe fn begin_if(
 }
 
 /// Releases the mutex for the wait.
-///
-/// # Safety
-/// `waiter` is valid, its mutex the caller's.
-unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
-    // SAFETY: contract of `unlock`: the waiter is valid.
-    let waiter = unsafe { &mut *waiter };
-    // SAFETY: contract of `unlock`, which includes that of `unlock_to_wait`.
-    match unsafe { mutex::unlock_to_wait(waiter.mutex) } {
+extern "C" fn unlock(waiter: &mut Waiter) -> c_int {
+    match mutex::unlock_to_wait(waiter.mutex) {
         Ok(counted) => {
             waiter.counted = counted;
             0
@@ -164,57 +145,28 @@ unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
     }
 }
 
-/// Acquires the mutex again after the wait.
-///
-/// # Safety
-/// `unlock` returned 0 for `waiter`.
-unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
-    // SAFETY: contract of `lock`, which includes that of `lock_after_wait`.
-    unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted, (*waiter).caller) }
+/// Acquires the mutex again after the wait, for which [`unlock`] has returned 0.
+extern "C" fn lock(waiter: &mut Waiter) -> c_int {
+    mutex::lock_after_wait(waiter.mutex, waiter.counted, waiter.caller)
 }
 
-/// Leaves the condition variable, and acquires the mutex again.
-///
-/// # Safety
-/// `begin` returned `SLEEP` or `NOTIFIED` for `waiter`.
-unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
+/// Leaves the condition variable, and acquires the mutex again, after [`begin`] has returned [`SLEEP`] or
+/// [`NOTIFIED`]. The mutex lives longer than the condition variable may.
+extern "C" fn end(waiter: &mut Waiter, how: c_int) -> c_int {
     let how = match how {
         0 => Leave::ByItself,
         1 => Leave::Woken,
         _ => Leave::Cancelled,
     };
-    // SAFETY: contract of `end`; the condition variable lives until `leave` returns, the mutex longer.
-    unsafe {
-        cond::leave(Cond::of((*waiter).cond), (*waiter).sequence, how);
-        lock(waiter)
-    }
+    waiter.cond.words().leave(waiter.sequence, how, may_overtake);
+    lock(waiter)
 }
 
 /// Writes the addresses of the C library's waits to `waits`.
-///
-/// # Safety
-/// `waits` is writable.
-unsafe extern "C" fn foreign_waits(waits: *mut [*mut c_void; 3]) {
-    // SAFETY: contract of `foreign_waits`: the result is writable.
-    unsafe {
-        *waits = [
-            real::pthread_cond_wait::address(),
-            real::pthread_cond_timedwait::address(),
-            real::pthread_cond_clockwait::address(),
-        ];
-    }
-}
-
-/// The functions for `old_cond.rs`, whose objects are never the C library's.
-#[cfg(target_arch = "x86_64")]
-pub(super) static OLD_OPS: Ops = Ops { begin: begin_old, ..OPS };
-
-/// Begins a wait like [`begin`], on a condition variable of the older ABI.
-///
-/// # Safety
-/// `waiter` and `clock` are valid; `time` is valid or null.
-#[cfg(target_arch = "x86_64")]
-unsafe extern "C" fn begin_old(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
-    // SAFETY: contract of `begin_old`, which includes that of `begin_if`.
-    unsafe { begin_if(waiter, clock, time, |_| false) }
+extern "C" fn foreign_waits(waits: &mut [*mut c_void; 3]) {
+    *waits = [
+        real::pthread_cond_wait::address(),
+        real::pthread_cond_timedwait::address(),
+        real::pthread_cond_clockwait::address(),
+    ];
 }

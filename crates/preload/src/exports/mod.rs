@@ -7,20 +7,18 @@ macro_rules! until {
     ($object:ty; $($name:ident($($clock:ident)?) => $ours:ident($($more:path)?) or $theirs:path;)*) => {
         $(
             #[doc = concat!("Does what `", stringify!($theirs), "` does, for locks of either library.")]
-            ///
-            /// # Safety
-            /// As POSIX says.
-            pub(super) unsafe extern "C" fn $name(
-                object: $object,
+            pub(super) extern "C" fn $name(
+                lock: &$object,
                 $($clock: libc::clockid_t,)?
-                at: *const libc::timespec,
+                at: Option<&libc::timespec>,
                 caller: $crate::rules::Caller,
             ) -> libc::c_int {
                 let on = None$(.or(Some($clock)))?.unwrap_or(libc::CLOCK_REALTIME);
-                // SAFETY: contract of `$name`, which includes that of `$ours`.
-                unsafe { $ours(object, on, at, caller, $($more)?) }
-                    // SAFETY: contract of `$name`, which is that of `$theirs`: the object is the C library's.
-                    .unwrap_or_else(|| unsafe { $theirs(object, $($clock,)? at) })
+                $ours(lock, on, at, caller, $($more)?).unwrap_or_else(|| {
+                    let at = at.map_or(core::ptr::null(), core::ptr::from_ref);
+                    // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
+                    unsafe { $theirs(core::ptr::from_ref(lock).cast_mut().cast(), $($clock,)? at) }
+                })
             }
         )*
     };

@@ -1,7 +1,6 @@
 //! `pthread_cond_*@GLIBC_2.2.5`: condition variables of binaries that were linked on x86-64 before 2003. They have 24
 //! bytes, of which ours uses 16, and are never process-shared. No other bytes may be written or read.
 
-use crate::cond;
 use crate::layout::Cond;
 use libc::{EINVAL, c_int};
 use turnwise_interpose::{c, exports};
@@ -9,15 +8,15 @@ use turnwise_interpose::{c, exports};
 exports! {
     pthread_cond_init_2_2_5(object, attributes) => init(object, attributes.cast());
     pthread_cond_destroy_2_2_5(object) => {
-        cond::destroy(Cond::of(object));
+        Cond::of(object).words().destroy();
         0
     };
     pthread_cond_signal_2_2_5(object) => {
-        cond::signal(Cond::of(object));
+        Cond::of(object).words().signal();
         0
     };
     pthread_cond_broadcast_2_2_5(object) => {
-        cond::broadcast(Cond::of(object));
+        Cond::of(object).words().broadcast();
         0
     };
     pthread_cond_wait_2_2_5 -> turnwise_cond_wait with super::cond::OLD_OPS;

@@ -3,22 +3,22 @@
 use crate::layout::RwLock;
 use crate::rules::Caller;
 use crate::{real, rwlock, time};
-use libc::{EINVAL, c_int, clockid_t, pthread_rwlock_t, timespec};
+use libc::{EINVAL, c_int, clockid_t, timespec};
 use turnwise::platform::Deadline;
 use turnwise_interpose::{c, exports, with_caller};
 
-type Object = *mut pthread_rwlock_t;
-
 exports! {
     pthread_rwlock_init -> rwlock::init;
-    pthread_rwlock_destroy(object) => either(object, Caller::UNKNOWN, |_| 0, real::pthread_rwlock_destroy);
+    pthread_rwlock_destroy(object) => {
+        either(RwLock::of(object), Caller::UNKNOWN, |_| 0, real::pthread_rwlock_destroy)
+    };
     pthread_rwlock_timedrdlock -> timedrdlock;
     pthread_rwlock_clockrdlock -> clockrdlock;
     pthread_rwlock_timedwrlock -> timedwrlock;
     pthread_rwlock_clockwrlock -> clockwrlock;
     pthread_rwlock_unlock(object) => {
         let lock = RwLock::of(object);
-        if lock.is_fast() && rwlock::unlock_quickly(lock) { 0 } else { unlock_slowly(object) }
+        if lock.is_fast() && rwlock::unlock_quickly(lock) { 0 } else { unlock_slowly(lock) }
     };
     __pthread_rwlock_init -> rwlock::init;
     __pthread_rwlock_destroy(object) => pthread_rwlock_destroy(object);
@@ -38,23 +38,19 @@ macro_rules! acquire {
                     let lock = RwLock::of(object);
                     match if lock.is_fast() { $quick(lock) } else { None } {
                         Some(answer) => answer,
-                        None => $slowly(object),
+                        None => $slowly(lock),
                     }
                 };
             }
 
             with_caller! {
                 /// Jumps to the function that acquires, whatever the policy.
-                $slowly(Object) -> $slow;
+                $slowly(&RwLock) -> $slow;
             }
 
             #[doc = concat!("Does what [`", stringify!($name), "`] does, whatever the policy.")]
-            ///
-            /// # Safety
-            /// As POSIX says.
-            pub(crate) unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
-                // SAFETY: contract of `$slow`, which includes that of `either`.
-                unsafe { either(object, caller, |lock| $ours(lock, caller), $theirs) }
+            pub(crate) extern "C" fn $slow(lock: &RwLock, caller: Caller) -> c_int {
+                either(lock, caller, |lock| $ours(lock, caller), $theirs)
             }
         )*
     };
@@ -81,39 +77,29 @@ acquire! {
 }
 
 /// Calls `ours`, or `theirs` if the lock is the C library's.
-///
-/// # Safety
-/// `object` is the caller's lock, for which `theirs` may be called.
 #[inline(always)]
-unsafe fn either(
-    object: Object,
+fn either(
+    lock: &RwLock,
     caller: Caller,
     ours: impl FnOnce(&RwLock) -> c_int,
-    theirs: unsafe extern "C" fn(Object) -> c_int,
+    theirs: unsafe extern "C" fn(c::RwLock) -> c_int,
 ) -> c_int {
-    // SAFETY: contract of `either`: the pointer is to a live object.
-    let lock = unsafe { RwLock::of(object) };
     if !lock.is_fast() && lock.is_foreign(caller) {
-        // SAFETY: contract of `either`; the object is the C library's.
-        return unsafe { theirs(object) };
+        // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
+        return unsafe { theirs(core::ptr::from_ref(lock).cast_mut().cast()) };
     }
     ours(lock)
 }
 
 /// Acquires the lock by `wait`, or gives up with ETIMEDOUT when `clock` shows `at`. Unlike a mutex, bad arguments are
 /// refused even if the lock is free. `None`: the lock is the C library's.
-///
-/// # Safety
-/// `object` is the caller's lock; `at` is null or points to a time.
-unsafe fn timed(
-    object: Object,
+fn timed(
+    lock: &RwLock,
     clock: clockid_t,
-    at: *const timespec,
+    at: Option<&timespec>,
     caller: Caller,
     wait: fn(&RwLock, Option<Deadline>, Caller) -> c_int,
 ) -> Option<c_int> {
-    // SAFETY: contract of `timed`: the pointer is to a live object, and `at` is null or points to a time.
-    let (lock, at) = unsafe { (RwLock::of(object), at.as_ref()) };
     if !lock.is_fast() && lock.is_foreign(caller) {
         return None;
     }
@@ -122,7 +108,7 @@ unsafe fn timed(
 }
 
 until! {
-    Object;
+    RwLock;
     timedrdlock() => timed(rwlock::read) or real::pthread_rwlock_timedrdlock;
     clockrdlock(clock) => timed(rwlock::read) or real::pthread_rwlock_clockrdlock;
     timedwrlock() => timed(rwlock::write) or real::pthread_rwlock_timedwrlock;
@@ -130,11 +116,7 @@ until! {
 }
 
 /// Releases the lock for [`pthread_rwlock_unlock`], off its fast path.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_unlock`.
 #[cold]
-unsafe extern "C" fn unlock_slowly(object: Object) -> c_int {
-    // SAFETY: contract of `unlock_slowly`, which includes that of `either`.
-    unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::pthread_rwlock_unlock) }
+extern "C" fn unlock_slowly(lock: &RwLock) -> c_int {
+    either(lock, Caller::UNKNOWN, rwlock::unlock, real::pthread_rwlock_unlock)
 }

@@ -13,19 +13,22 @@ use turnwise_interpose::{c, c11, coded, exports, with_caller};
 exports! {
     mtx_init -> init;
     mtx_timedlock -> timedlock;
-    mtx_lock(object) => match Mutex::of(object).path() {
-        // A plain mutex causes no error, and success is 0 here as well.
-        Path::Plain => mutex::lock_plain(object),
-        Path::Owned => code(mutex::lock_owned(object)),
-        Path::Slow => lock_slowly(object),
+    mtx_lock(object) => {
+        let mutex = Mutex::of(object);
+        match mutex.path() {
+            // A plain mutex causes no error, and success is 0 here as well.
+            Path::Plain => mutex::lock_plain(mutex),
+            Path::Owned => code(mutex::lock_owned(mutex)),
+            Path::Slow => lock_slowly(mutex),
+        }
     };
     mtx_trylock(object) => {
         let mutex = Mutex::of(object);
         match mutex.path() {
             Path::Plain if mutex.lock.adaptive().try_lock() => SUCCESS,
             Path::Plain => BUSY,
-            Path::Owned => code(mutex::try_lock_owned(object)),
-            Path::Slow => try_lock_slowly(object),
+            Path::Owned => code(mutex::try_lock_owned(mutex)),
+            Path::Slow => try_lock_slowly(mutex),
         }
     };
     cnd_init(object) => code(cond::pthread_cond_init(object, ptr::null()));
@@ -37,9 +40,9 @@ c11! { turnwise_cnd_wait, turnwise_cnd_timedwait with super::cond::OPS }
 
 with_caller! {
     /// Jumps to [`lock`] from a fast path.
-    lock_slowly(c::Mutex) -> lock;
+    lock_slowly(&Mutex) -> lock;
     /// Jumps to [`try_lock`] from a fast path.
-    try_lock_slowly(c::Mutex) -> try_lock;
+    try_lock_slowly(&Mutex) -> try_lock;
 }
 
 /// Implements `mtx_init`.
@@ -52,7 +55,7 @@ unsafe extern "C" fn init(object: c::Mutex, kind: c_int, caller: Caller) -> c_in
 }
 
 coded! {
-    timedlock(object: c::Mutex, at: c::Time, caller: Caller) = exports::timedlock;
-    lock(object: c::Mutex, caller: Caller) = mutex::lock;
-    try_lock(object: c::Mutex, caller: Caller) = mutex::try_lock;
+    timedlock(mutex: &Mutex, at: Option<&libc::timespec>, caller: Caller) = exports::timedlock;
+    lock(mutex: &Mutex, caller: Caller) = mutex::lock;
+    try_lock(mutex: &Mutex, caller: Caller) = mutex::try_lock;
 }

@@ -1,6 +1,5 @@
 //! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 
-use crate::acquire;
 use crate::cond::{self, Wait};
 use crate::real;
 use core::ffi::c_void;
@@ -24,16 +23,15 @@ pub(super) unsafe extern "C" fn broadcast(object: *mut pthread_cond_t, site: u64
     unsafe { real::pthread_cond_broadcast(object) }
 }
 
-init!(pthread_cond_t, *const pthread_condattr_t, Class::Condition, real::pthread_cond_init);
+life! {
+    pthread_cond_t, Class::Condition;
+    init pthread_cond_init(*const pthread_condattr_t) = real::pthread_cond_init;
+    destroy pthread_cond_destroy = real::pthread_cond_destroy
+}
 
 exports! {
     pthread_cond_signal -> signal;
     pthread_cond_broadcast -> broadcast;
-    pthread_cond_init -> init;
-    pthread_cond_destroy(object) => {
-        acquire::destroyed(object as u64);
-        real::pthread_cond_destroy(object)
-    };
     pthread_cond_wait -> turnwise_record_wait with OPS;
     pthread_cond_timedwait -> turnwise_record_timedwait with OPS;
     pthread_cond_clockwait -> turnwise_record_clockwait with OPS;
@@ -42,8 +40,8 @@ exports! {
 /// `struct recorder_ops` of `c/wait.c`.
 #[repr(C)]
 pub(super) struct Ops {
-    begin: unsafe extern "C" fn(*mut Wait),
-    end: unsafe extern "C" fn(*mut Wait, c_int),
+    begin: extern "C" fn(&mut Wait),
+    end: extern "C" fn(&Wait, c_int),
     wait: extern "C" fn() -> *mut c_void,
     timedwait: extern "C" fn() -> *mut c_void,
     clockwait: extern "C" fn() -> *mut c_void,

@@ -3,7 +3,7 @@
 use crate::alone;
 use crate::real;
 use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t};
-use turnwise_interpose::{c, exports};
+use turnwise_interpose::c;
 use turnwise_recording::{Class, Op};
 
 /// Makes a call's attempt before it waits.
@@ -21,22 +21,17 @@ unsafe fn attempt(object: *mut pthread_mutex_t) -> c_int {
 }
 
 acquisitions! {
-    pthread_mutex_t, Class::Mutex, Op::Acquire; trylock = real::pthread_mutex_trylock;
-    lock() = real::pthread_mutex_lock, attempt;
-    timedlock(at: c::Time) = real::pthread_mutex_timedlock, real::pthread_mutex_trylock;
-    clocklock(clock: clockid_t, at: c::Time) = real::pthread_mutex_clocklock, real::pthread_mutex_trylock;
+    pthread_mutex_t, Class::Mutex, Op::Acquire;
+    trylock(pthread_mutex_trylock __pthread_mutex_trylock) = real::pthread_mutex_trylock;
+    lock(pthread_mutex_lock __pthread_mutex_lock)() = real::pthread_mutex_lock, attempt;
+    timedlock(pthread_mutex_timedlock)(at: c::Time) = real::pthread_mutex_timedlock, real::pthread_mutex_trylock;
+    clocklock(pthread_mutex_clocklock)(clock: clockid_t, at: c::Time) =
+        real::pthread_mutex_clocklock, real::pthread_mutex_trylock;
 }
-init!(pthread_mutex_t, *const pthread_mutexattr_t, Class::Mutex, real::pthread_mutex_init);
-endings!(pthread_mutex_unlock __pthread_mutex_unlock = real::pthread_mutex_unlock;
-    pthread_mutex_destroy __pthread_mutex_destroy = real::pthread_mutex_destroy);
 
-exports! {
-    pthread_mutex_lock -> lock;
-    pthread_mutex_trylock -> trylock;
-    pthread_mutex_timedlock -> timedlock;
-    pthread_mutex_clocklock -> clocklock;
-    pthread_mutex_init -> init;
-    __pthread_mutex_lock -> lock;
-    __pthread_mutex_trylock -> trylock;
-    __pthread_mutex_init -> init;
+life! {
+    pthread_mutex_t, Class::Mutex;
+    init pthread_mutex_init __pthread_mutex_init(*const pthread_mutexattr_t) = real::pthread_mutex_init;
+    unlock pthread_mutex_unlock __pthread_mutex_unlock = real::pthread_mutex_unlock;
+    destroy pthread_mutex_destroy __pthread_mutex_destroy = real::pthread_mutex_destroy
 }

@@ -1,10 +1,11 @@
 //! Reads a file with holes. Parts that were never written take no memory either: a file of some pages may be 4 GB long.
 
 use crate::layout::PAGE;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 /// Reads `bytes` bytes from `start` on, and returns which parts of them were written.
@@ -20,8 +21,8 @@ pub(super) fn read(file: &File, start: u64, bytes: u64) -> io::Result<(Vec<u8>, 
     let mut parts = Vec::new();
     let mut at = start;
     while at < end {
-        let Some(data) = seek(file, at, libc::SEEK_DATA)?.filter(|data| *data < end) else { break };
-        let hole = seek(file, data, libc::SEEK_HOLE)?.unwrap_or(end).clamp(data + 1, end);
+        let Some(data) = seek(file, SeekFrom::Data(at))?.filter(|data| *data < end) else { break };
+        let hole = seek(file, SeekFrom::Hole(data))?.unwrap_or(end).clamp(data + 1, end);
         let part = (data - start) as usize..(hole - start) as usize;
         file.read_exact_at(&mut all[part.clone()], data)?;
         parts.push(part);
@@ -31,17 +32,13 @@ pub(super) fn read(file: &File, start: u64, bytes: u64) -> io::Result<(Vec<u8>, 
 }
 
 /// Finds the next data or hole; `None`: there is none up to the end of the file.
-fn seek(file: &File, from: u64, what: i32) -> io::Result<Option<u64>> {
-    // SAFETY: the descriptor is open as long as `file` is borrowed.
-    let found = unsafe { libc::lseek(file.as_raw_fd(), from as libc::off_t, what) };
-    match u64::try_from(found) {
-        Ok(found) => Ok(Some(found)),
-        Err(_) => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),
-            // The file system does not support holes: all is data.
-            error if error.raw_os_error() == Some(libc::EINVAL) => Ok((what == libc::SEEK_DATA).then_some(from)),
-            error => Err(error),
-        },
+fn seek(file: &File, to: SeekFrom) -> io::Result<Option<u64>> {
+    match (rustix::fs::seek(file, to), to) {
+        (Ok(found), _) => Ok(Some(found)),
+        // The file system does not support holes: all is data.
+        (Err(Errno::INVAL), SeekFrom::Data(from)) => Ok(Some(from)),
+        (Err(Errno::NXIO | Errno::INVAL), _) => Ok(None),
+        (Err(errno), _) => Err(errno.into()),
     }
 }
 
