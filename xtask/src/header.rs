@@ -40,16 +40,12 @@ impl Header {
 fn generate() -> Result<String> {
     let folder = Path::new(CRATE);
     let mut config = Config::from_file(folder.join("cbindgen.toml")).map_err(|error| anyhow::anyhow!(error))?;
-    config.header = Some(text(&folder.join("packaging/preamble.h"))?);
-    config.trailer = Some(text(&folder.join("packaging/trailer.h"))?);
+    config.header = Some(read(folder.join("packaging/preamble.h"))?.trim_end().to_owned());
+    config.trailer = Some(read(folder.join("packaging/trailer.h"))?.trim_end().to_owned());
     let sources = SOURCES.iter().map(|name| folder.join(format!("src/{name}.rs")));
     let builder = sources.fold(Builder::new().with_config(config), |builder, source: PathBuf| builder.with_src(source));
     let bindings = builder.generate().context("cbindgen cannot read the C API's source")?;
     let mut header = Vec::new();
     bindings.write(&mut header);
     String::from_utf8(header).context("the header is not UTF-8")
-}
-
-fn text(path: &Path) -> Result<String> {
-    Ok(read(path)?.trim_end().to_owned())
 }

@@ -85,9 +85,7 @@ fn libraries(built: &Path, to: &Path) -> Result<()> {
     copy(built.join("libturnwise_c.so"), to.join(&shared))?;
     for link in [format!("libturnwise.so.{major}"), "libturnwise.so".to_owned()] {
         let path = to.join(link);
-        if path.symlink_metadata().is_ok() {
-            fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
-        }
+        let _ = fs::remove_file(&path); // there may be none
         symlink(&shared, &path).with_context(|| format!("cannot link {}", path.display()))?;
     }
     Ok(())

@@ -89,12 +89,7 @@ struct Step {
     run: Vec<String>,
     #[serde(default)]
     at_once: bool,
-    #[serde(default = "twenty")]
-    minutes: u64,
-}
-
-fn twenty() -> u64 {
-    20
+    minutes: Option<u64>,
 }
 
 /// All steps, in the order in which CI runs them.

@@ -48,7 +48,7 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
     }
     let mut tests = Tests::default();
     for together in step.run.chunks(if step.at_once { step.run.len() } else { 1 }) {
-        let results = at_once(together, step.minutes)?;
+        let results = at_once(together, step.minutes.unwrap_or(20))?;
         for done in &results {
             tests.passed += done.tests.passed;
             tests.failed += done.tests.failed;

@@ -1,7 +1,7 @@
 //! Rules about memory orderings in lock code: each states what it pairs with, and the partner exists.
 
 use super::Report;
-use crate::tidy::tree::{File, Rust, Tree};
+use crate::tidy::tree::{File, Rust, Tree, each_token};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn lock_code(tree: &Tree) -> impl Iterator<Item = (&File, &Rust)> {
 
 pub(super) fn ordering_comment(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in lock_code(tree) {
-        rust.each_token(&mut |tokens, index| {
+        each_token(&rust.tokens, &mut |tokens, index| {
             let Some((line, ordering)) = operation(tokens, index) else { return };
             let near = file.comments_near(line, NEAR);
             if !rust.in_tests(line) && !near.iter().any(|(_, comment)| names(comment).next().is_some()) {

@@ -2,7 +2,7 @@
 //! neither `unsafe extern` blocks nor the code of other architectures.
 
 use super::Report;
-use crate::tidy::tree::{Rust, Tree, span_lines};
+use crate::tidy::tree::{Rust, Tree, each_token, span_lines};
 use proc_macro2::{Delimiter, TokenTree};
 use syn::visit::{self, Visit};
 
@@ -82,7 +82,7 @@ impl<'ast> Visit<'ast> for Functions {
 pub(super) fn safety_comment(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         // Tokens rather than syntax, so that the bodies of macros are seen too.
-        rust.each_token(&mut |tokens, index| {
+        each_token(&rust.tokens, &mut |tokens, index| {
             if !is_word(&tokens[index], "unsafe") {
                 return;
             }
@@ -121,7 +121,7 @@ pub(super) fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
     };
     for (file, rust) in tree.rust().filter(|(file, _)| is_lock(&file.path)) {
         let constructors: Vec<_> = functions(rust).into_iter().filter(|f| f.is_const).collect();
-        rust.each_token(&mut |tokens, index| {
+        each_token(&rust.tokens, &mut |tokens, index| {
             let TokenTree::Ident(ident) = &tokens[index] else { return };
             let name = ident.to_string();
             let line = ident.span().start().line;

@@ -93,14 +93,15 @@ impl Breach {
         let blank = |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count());
         let text = self.outside.as_ref().map_or(text.into(), |part| part.0.replace_all(text, blank));
         for found in self.finds.0.captures_iter(&text) {
-            let before = &text[..found.name("at").or(found.get(0)).map_or(0, |at| at.start())];
-            let line = before.matches('\n').count();
+            let at = found.name("at").or(found.get(0)).map_or(0, |at| at.start());
+            let end = found.get(0).map_or(at, |whole| whole.end());
+            let line = text[..at].matches('\n').count();
             let shown = text.lines().nth(line).unwrap_or_default();
             let is_over = found[0].lines().nth(self.most_lines).is_some() || self.most_lines == 0;
             let is_over =
                 is_over && (found[0].split_whitespace().nth(self.most_words).is_some() || self.most_words == 0);
             if is_over && matches(&self.only, shown, true) && !matches(&self.unless, shown, false) {
-                each(line + 1 + self.most_lines, &found[0]);
+                each(line + 1 + self.most_lines, &text[at..end]);
             }
         }
     }

@@ -104,19 +104,15 @@ impl Rust {
     pub(crate) fn in_tests(&self, line: usize) -> bool {
         self.tests.iter().any(|&(first, last)| (first..=last).contains(&line))
     }
-
-    /// Calls `visit` for each token, outside in, with those before it in its group, and the group that it is in.
-    pub(crate) fn each_token(&self, visit: &mut dyn FnMut(&[TokenTree], usize)) {
-        each_token(self.tokens.clone(), visit);
-    }
 }
 
-fn each_token(tokens: TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+/// Calls `visit` for each token, outside in, with those before it in its group, and the group that it is in.
+pub(crate) fn each_token(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
     for index in 0..tokens.len() {
         visit(&tokens, index);
         if let TokenTree::Group(group) = &tokens[index] {
-            each_token(group.stream(), visit);
+            each_token(&group.stream(), visit);
         }
     }
 }
