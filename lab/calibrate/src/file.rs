@@ -224,7 +224,8 @@ impl Filled<'_> {
     }
 }
 
-/// Returns lines of TOML, one for each key that has a value: twenty `[cpu.load_hit]` lines would not be a readable table.
+/// Returns lines of TOML, one for each key that has a value: twenty `[cpu.load_hit]` lines would not be a readable
+/// table.
 fn lines(table: &Value) -> Result<String> {
     fn without_nothing(value: &Value) -> Value {
         match value {

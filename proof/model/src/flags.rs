@@ -1,6 +1,6 @@
 //! The names of the bits of each lock's words (`places.toml`): the parts of a word that a mutant leaves unchanged.
 
-use crate::check::Lock;
+use crate::lock::Lock;
 use crate::places::PLACES;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

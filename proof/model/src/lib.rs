@@ -23,6 +23,7 @@ pub mod explicit;
 pub mod flags;
 pub mod lab;
 pub mod lines;
+mod lock;
 pub mod models;
 pub mod mutants;
 pub mod parking;

@@ -3,9 +3,9 @@
 //! A line is a function and an operation on the word there, so that nothing has to be noted in the shipped code. A
 //! model names those that it must enter ([`crate::check::Model::shows`]); some model must enter each.
 
-use crate::check::Lock;
 use crate::flags;
 use crate::lab::{Done, UseSite, UseSites};
+use crate::lock::Lock;
 use crate::places::PLACES;
 use crate::sources::{Sources, function_begun};
 use serde::Deserialize;

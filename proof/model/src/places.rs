@@ -1,7 +1,7 @@
 //! `places.toml`, which states what is known of places in the lock sources.
 
-use crate::check::Lock;
 use crate::lines::Line;
+use crate::lock::Lock;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

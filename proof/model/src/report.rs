@@ -1,6 +1,6 @@
 //! What was tried, lock by lock: the lines of the table that `cargo xtask models` prints at its end.
 
-use crate::check::Lock;
+use crate::lock::Lock;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The lock sources as text: which function a place is in, and the text of its line.
 
-use crate::check::Lock;
 use crate::lab::UseSite;
+use crate::lock::Lock;
 use std::path::Path;
 use std::{fs, io};
 

@@ -1,9 +1,9 @@
 //! Time, cache lines, CPUs and threads.
 //!
 //! Everything that happens has a time in integer picoseconds; events of one time happen in order of creation, and all
-//! chance comes from one seeded generator, so a seed determines a run. Threads are coroutines that run the locks' own code
-//! up to the next operation, whose cost decides when they continue. If nothing else happens before that, they continue
-//! without a switch.
+//! chance comes from one seeded generator, so a seed determines a run. Threads are coroutines that run the locks' own
+//! code up to the next operation, whose cost decides when they continue. If nothing else happens before that, they
+//! continue without a switch.
 //!
 //! Invariants (docs/design.md has them in full):
 //! 1. a line has an owner or sharers;

@@ -4,8 +4,8 @@
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
-/// Lists the models of a lock: name, machine, preemptions in the bounded and in the wide run, what must be seen, and what
-/// the first thread does.
+/// Lists the models of a lock: name, machine, preemptions in the bounded and in the wide run, what must be seen, and
+/// what the first thread does.
 macro_rules! models {
     ($lock:ident: $($name:literal: $setup:expr, $preemptions:expr, $shows:expr => $body:expr;)*) => {
         &[$(

@@ -1,5 +1,5 @@
-//! A file system as the scenarios see it, on the locks of any kernel, in memory that makes a late use crash. Paths begin
-//! at its root.
+//! A file system as the scenarios see it, on the locks of any kernel, in memory that makes a late use crash. Paths
+//! begin at its root.
 
 mod fence;
 

@@ -32,7 +32,7 @@ mod slots;
 use super::check::{Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::scrub;
 use super::{Explicit, ExplicitWord, Machine, Size};
-use crate::check::Lock;
+use crate::lock::Lock;
 use crate::parking::Shipped;
 use crate::platform::{Identity, saw};
 use crate::scenarios::{self, Engine, Pages, Role, Section as _};
