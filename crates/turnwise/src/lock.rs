@@ -10,7 +10,8 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
 /// Data of type `T` behind the lock `R`. Use it under the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
-/// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with your own [`RawLock`].
+/// [`TicketLock`](crate::TicketLock), [`QueuedSpinLock`](crate::QueuedSpinLock),
+/// [`ReentrantMutex`](crate::ReentrantMutex) and [`LockRefCell`](crate::LockRefCell), or with your own [`RawLock`].
 ///
 /// It does not poison: a panic while the lock is held releases it.
 ///
@@ -33,7 +34,7 @@ pub struct Lock<R: RawLock, T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: contract of `RawLock` (1 and 2): one thread at a time has `&mut T`, and sees what earlier owners wrote, so
+// SAFETY: contract of `RawLock` (1 and 2): one thread at a time has the data, and sees what earlier owners wrote, so
 // sharing the lock only moves `T` between threads.
 unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
 // SAFETY: the lock owns its data, and `R` is `Send`.
@@ -210,7 +211,8 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         this.lock
     }
 
-    /// Releases the lock while `f` runs, then acquires it again.
+    /// Releases the lock while `f` runs, then acquires it again. (A re-entrant lock that the thread has acquired
+    /// elsewhere, too, stays locked.)
     pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
         struct Relock<'a, R: RawLock>(&'a R);
         impl<R: RawLock> Drop for Relock<'_, R> {

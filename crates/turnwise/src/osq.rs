@@ -7,7 +7,7 @@
 //!         prev.next = me; poll granted until it is set (first), prev is off its CPU, or the time is up: cancel
 //! cancel  prev.next me -> 0, or granted is set: first; or prev leaves, too, and changes my prev: again
 //!         take my next out: next.prev = prev, prev.next = next; none: tail me -> prev
-//! unlock  take my next out: next.granted = message + 1; none: tail me -> the spin_hint
+//! unlock  take my next out: next.granted = message + 1; none: tail me -> the spin hint
 //! ```
 //!
 //! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],

@@ -4,7 +4,7 @@
 //!
 //! | trait | implemented by |
 //! |---|---|
-//! | [`RawLock`], [`RawTimedLock`] | all but two: `RawMutex`, `RawReentrantMutex`, `LockRef`, the spin locks, writers of the next rows' locks |
+//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `RawReentrantMutex`, `LockRef`, the spin locks except `RawMcsLock`, writers of the next row's locks |
 //! | [`RawRwLock`], [`RawTimedRwLock`] | `RawRwSem`, `RawBigReaderLock`, `RawSeqRwLock` (its blocking readers) |
 //!
 //! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
@@ -68,6 +68,11 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     ///
     /// ```compile_fail,E0080
     /// *turnwise::ReentrantMutex::new(0).lock() += 1;
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
+    /// *ReentrantMutexGuard::map_shared(ReentrantMutex::new([0]).lock(), |all| &all[0]) += 1;
     /// ```
     const REENTRANT: bool = false;
 

@@ -232,7 +232,8 @@ impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
 /// A mutex that its owner may lock again; since several guards may be alive at a time, each gives only `&T`. Put a
 /// `Cell` or `RefCell` inside to change data.
 ///
-/// It waits as [`crate::Mutex`] does, and does not poison.
+/// It waits as [`crate::Mutex`] does, and does not poison. Its owner gets it at once, also by a try; one acquisition
+/// more than `u32::MAX` is a panic that changes nothing.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -269,13 +270,14 @@ impl<T: ?Sized, P: Threads> Lock<RawReentrantMutex<P>, T> {
 /// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
 ///
 /// let lock = ReentrantMutex::new((7, 1));
-/// let first = lock.lock();
+/// let mut first = lock.lock();
 /// let second = ReentrantMutexGuard::map_shared(lock.lock(), |pair| &pair.1);
-/// assert_eq!((first.0, *second, ReentrantMutexGuard::depth(&first)), (7, 1, 2));
+/// assert_eq!((first.0, *second), (7, 1));
+/// assert_eq!(ReentrantMutexGuard::depth(&mut first), 2);
 /// ```
 pub type ReentrantMutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawReentrantMutex<P>, T>;
 
-/// Defines what a guard of all or part of the data can do besides. (It has no `map`, which gives `&mut T`.)
+/// Defines the further methods of a guard of all or part of the data. (`map` gives `&mut T`: it does not compile.)
 macro_rules! reentrant_guard {
     ($guard:ident) => {
         impl<'a, T: ?Sized, P: Threads> $guard<'a, RawReentrantMutex<P>, T> {
@@ -291,8 +293,9 @@ macro_rules! reentrant_guard {
             }
 
             /// Returns the number of acquisitions by this thread that are not yet released, including this one.
+            /// (Exclusively: a guard may be shared with other threads, its count may not.)
             #[must_use]
-            pub fn depth(this: &Self) -> u32 {
+            pub fn depth(this: &mut Self) -> u32 {
                 $guard::raw(this).depth.get()
             }
 

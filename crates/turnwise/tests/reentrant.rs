@@ -32,8 +32,8 @@ fn excludes_others_at_every_depth() {
 fn the_lock_is_kept_until_the_last_release_in_whatever_order() {
     let lock = ReentrantMutex::new(());
     let first = lock.lock();
-    let second = lock.try_lock().expect("it is ours");
-    assert_eq!(ReentrantMutexGuard::depth(&second), 2);
+    let mut second = lock.try_lock().expect("it is ours");
+    assert_eq!(ReentrantMutexGuard::depth(&mut second), 2);
     let others = || std::thread::scope(|s| s.spawn(|| lock.try_lock().is_some() || lock.is_mine()).join().unwrap());
     drop(first);
     assert!(lock.is_mine() && lock.is_locked() && !others());

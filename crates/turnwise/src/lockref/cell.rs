@@ -10,7 +10,7 @@ use core::ops::Deref;
 ///
 /// The count is that of the object that contains the cell; see the example at [`super`]. [`Lock::raw`] gives its
 /// [`LockRef`] for all operations that need no data; those that may end with the lock held are also here, and give
-/// access to the data. On other platforms than the default one, [`Lock::from_raw`] makes it of a count and data.
+/// access to the data. On platforms other than the default, [`Lock::from_raw`] makes it from a count and data.
 ///
 /// ```
 /// use turnwise::{LockRefCell, LockRefCellGuard};

@@ -15,6 +15,7 @@ unsafe impl<P: Platform> RawLock for LockRef<P> {
     type GuardMarker = GuardNoSend;
 
     /// Creates an unlocked [`LockRef`] without references.
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn new_in() -> Self {
         Self::new_in(0)
     }

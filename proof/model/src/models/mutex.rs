@@ -122,8 +122,8 @@ fn behind(roles: &[Role], leave: Role) -> &'static Guarded {
     wait_behind(Guarded::owned(), roles, leave)
 }
 
-/// Two wait for the first thread, which comes again: one that sleeps at once and claims as soon as it was woken without
-/// success, and one that spins.
+/// Two wait for the first thread, which comes again: one that sleeps at once and requests a hand-off as soon as it is
+/// woken without success, and one that spins.
 fn tuned() {
     fn comes(guarded: &Guarded, spin_ns: Option<u64>) {
         if !guarded.raw.lock_fast() {

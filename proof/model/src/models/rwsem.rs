@@ -65,7 +65,7 @@ pub(super) const MODELS: &[Model] = models! { RwSem:
     "rwsem: a timed upgrader": TIMED, (2, 4), EITHER => behind(READER, &[upgrade_soon]);
     "rwsem: a timed upgrader and a reader behind it": TIMED, (1, 3), EITHER => behind(READER, &[upgrade_soon, read]);
     "rwsem: a timed upgrader and a writer behind it": TIMED, (1, 3), EITHER => behind(READER, &[upgrade_soon, write]);
-    // Claims.
+    // Hand-off requests.
     "rwsem: a writer requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[write]);
     "rwsem: a reader requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[read]);
     "rwsem: an upgradable reader requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[upgradable]);

@@ -151,10 +151,9 @@ fn all_lock(stage: &CheckSetup, size: Size) {
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
-const NONE: Tuned = Tuned { spin_ns: None, yield_after_ns: None, handoff_after_ns: None };
-/// Threads that sleep at once, and claim as soon as they were woken without success; threads that claim like that, but
-/// spin; threads that do neither.
-const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { handoff_after_ns: Some(0), ..NONE }, NONE];
+/// Threads that sleep at once, and request a hand-off as soon as they are woken without success; threads that request
+/// one like that, but spin; threads that do neither.
+const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { handoff_after_ns: Some(0), ..Tuned::POLICY }, Tuned::POLICY];
 
 fn tuned(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
@@ -193,14 +192,14 @@ fn one_comes_past(stage: &CheckSetup, size: Size) -> &'static Guarded {
     guarded
 }
 
-/// All others arrive as if woken, and so claim sooner.
+/// All others arrive as if woken, and so request hand-offs sooner.
 fn lapses(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
     stage.spawn_many(size.threads - 1, 1, move || guarded.round_woken());
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
 }
 
-/// One thread has a deadline, and may mistake for its own a claim that was its own when its time ran out.
+/// One thread has a deadline, and may mistake for its own a request that was its own when its time ran out.
 fn lapses_timed(stage: &CheckSetup, size: Size) {
     let guarded = one_comes_past(stage, size);
     stage.spawn(move || {

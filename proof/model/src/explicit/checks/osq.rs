@@ -14,7 +14,7 @@ const SPIN_HINT: u16 = 0x5a5a;
 const FIRST: Shows = &["first"];
 const LEFT: Shows = &["first", "left"];
 const FORKS: Shows = &["first", "forked"];
-const LEFT_OR_FORKS: Shows = &["first", "left", "forked"];
+const LEFT_AND_FORKED: Shows = &["first", "left", "forked"];
 
 pub(super) const CHECKS: &[Check] = checks! {
     "osq: all wait": PATIENT, (Size::of(3, 2), Size::of(4, 2)), FIRST => all;
@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = checks! {
     "osq: a hint is left beside them": PATIENT, (Size::of(2, 2), Size::of(3, 2)), FIRST => hinted;
     "osq: a hint is left beside them, and they may leave": HASTY, PAIR, LEFT => hinted;
     "osq: forked children": PATIENT, THREE_FORKED, FORKS => forks;
-    "osq: forked children, some may leave": HASTY, FORKED_PAIR, LEFT_OR_FORKS => forks;
+    "osq: forked children, some may leave": HASTY, FORKED_PAIR, LEFT_AND_FORKED => forks;
 };
 
 const FORKED_PAIR: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());

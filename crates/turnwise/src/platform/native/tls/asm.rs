@@ -4,7 +4,7 @@
 //! path can afford neither, so the variable is declared in assembly and read with the initial-exec model (one load of
 //! its offset, one of the variable; the linker turns it into one load in an executable). Initial-exec works in
 //! preloaded and linked libraries; a library loaded late by `dlopen` draws on the C library's static reserve, of
-//! which this takes 16 bytes.
+//! which this takes 8 bytes, or 40 with feature `thread-events`.
 
 use super::{ThreadWords, Token};
 use core::mem::offset_of;
