@@ -6,7 +6,17 @@ packages=$1 cc=${2:-cc}
 shift "$(($# < 2 ? 1 : 2))"
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-for package in "$packages"/*.deb; do dpkg-deb --extract "$package" "$root"; done
+VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+export VERSION
+for package in "$packages"/*.deb; do
+    dpkg-deb --extract "$package" "$root"
+    dpkg-deb --info "$package" md5sums | (cd "$root" && md5sum --check --quiet --strict)
+    [ "$(dpkg-deb --field "$package" Version)" = "$VERSION-1" ] || { echo "another version: $package"; exit 1; }
+done
+for file in share/man/man1/turnwise.1.gz share/man/man1/turnwise-compare.1.gz include/turnwise.hpp \
+    include/turnwise_tsan.h; do
+    [ -e "$root/usr/$file" ] || { echo "no package has usr/$file"; exit 1; }
+done
 if [ $# != 0 ]; then # there is no `cat` of that processor
     CAT=$root/cat
     export CAT

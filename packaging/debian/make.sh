@@ -35,5 +35,5 @@ turnwise ($version-1) unstable; urgency=medium
 END
 cd "$to/source"
 chmod +x debian/rules
-dpkg-architecture -a"$architecture" -c debian/rules binary
+DEB_RULES_REQUIRES_ROOT=no dpkg-architecture -a"$architecture" -c debian/rules binary
 rm -rf "$to/source" "$to/laid"

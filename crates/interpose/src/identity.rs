@@ -21,8 +21,9 @@ impl Identity {
     /// # Safety
     /// The module is loaded, and stays loaded meanwhile.
     pub unsafe fn of(module: &Module) -> Identity {
+        // By what is mapped alone: the loader describes the headers only in one of the ways to find a module.
         // SAFETY: contract of `of`.
-        let (name, id) = unsafe { (module.name().to_bytes(), module.build_id()) };
+        let (name, id) = unsafe { (module.name().to_bytes(), module.as_mapped().build_id()) };
         let (start, end, base) = (module.start as u64, module.end as u64, module.base as u64);
         Identity { start, end, base, hash: hash(name) ^ hash(id).rotate_left(1) }
     }

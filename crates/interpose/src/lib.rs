@@ -20,7 +20,7 @@
 //! | `frames/` | call stacks of the calling thread |
 //! | `thread.rs` | per-thread variables |
 //! | `text.rs` | texts made without allocating |
-//! | `system.rs` | errno, memory and clocks, and a library's constructor |
+//! | `system.rs` | errno, files, memory and clocks, and a library's constructor |
 #![no_std]
 
 // The only error on other processors, and with other C libraries: all libraries loaded into programs need this crate.
@@ -62,7 +62,7 @@ pub use frames::{caller_of, return_behind, stack};
 pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
-pub use system::{errno, keeping_errno, nanoseconds, populate, zeroed};
+pub use system::{File, errno, keeping_errno, nanoseconds, populate, zeroed};
 pub use text::Text;
 pub use thread::runs_in_memory_of_another;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -46,19 +46,26 @@ impl Module {
         unsafe { CStr::from_ptr(self.name) }
     }
 
+    /// Returns the module as [`find_quickly`] finds it: without the loader's description of its headers.
+    pub(crate) fn as_mapped(&self) -> Module {
+        Module { headers: (core::ptr::null(), 0), ..*self }
+    }
+
     /// Returns the program headers; none if the linker left them out of what is mapped.
     ///
     /// # Safety
     /// The module is loaded, and stays loaded.
     unsafe fn headers(&self) -> &'static [Header] {
-        let start = self.start as *const u8;
-        // SAFETY: contract of `headers`; what is mapped first can be read, and the loader's description too.
+        let ((headers, count), start) = (self.headers, self.start as *const u8);
+        // SAFETY: contract of `headers`; the loader's description can be read, and what is mapped first too.
         unsafe {
+            if !headers.is_null() {
+                return core::slice::from_raw_parts(headers, count);
+            }
             let file = &*start.cast::<Beginning>();
-            match self.headers {
-                (headers, count) if !headers.is_null() => core::slice::from_raw_parts(headers, count),
-                _ if !file.e_ident.starts_with(b"\x7fELF") => &[],
-                _ => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
+            match file.e_ident.starts_with(b"\x7fELF") {
+                true => core::slice::from_raw_parts(start.add(file.e_phoff as usize).cast(), usize::from(file.e_phnum)),
+                false => &[],
             }
         }
     }

@@ -1,8 +1,10 @@
 //! The system, for code that the program must not notice.
 
 use core::ffi::c_int;
+use core::mem::ManuallyDrop;
 use core::ptr::{NonNull, null_mut};
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Reads the calling thread's errno.
 pub fn errno() -> c_int {
@@ -17,6 +19,30 @@ pub fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     // SAFETY: errno is the C library's variable of this thread.
     unsafe { *libc::__errno_location() = saved };
     result
+}
+
+/// An open file, closed by a system call. [`OwnedFd`] is std's wherever a crate of the build turns rustix's feature
+/// `std` on, and calls the C library's `close`: a cancellation point.
+#[derive(Debug)]
+pub struct File(ManuallyDrop<OwnedFd>);
+
+impl From<OwnedFd> for File {
+    fn from(file: OwnedFd) -> File {
+        File(ManuallyDrop::new(file))
+    }
+}
+
+impl AsFd for File {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours, and is not used afterwards.
+        unsafe { rustix::io::close(self.0.as_raw_fd()) };
+    }
 }
 
 /// Maps pages of zeros by a system call: `malloc` may be the program's, and take its locks.

@@ -5,6 +5,7 @@ use core::ptr::{NonNull, null_mut, slice_from_raw_parts_mut};
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap};
+use turnwise_interpose::File;
 
 /// Maps a whole file, for as long as the process lives. Truncating the file later would cause a fault; turnwise never
 /// does that.
@@ -12,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap};
 /// # Errors
 /// The file cannot be opened or mapped.
 pub(crate) fn map(path: &CStr, access: OFlags, protection: ProtFlags, sharing: MapFlags) -> Result<*mut [u8], Errno> {
-    let file = openat(CWD, path, access | OFlags::CLOEXEC, Mode::empty())?;
+    let file = File::from(openat(CWD, path, access | OFlags::CLOEXEC, Mode::empty())?);
     let length = fstat(&file).map_or(0, |found| found.st_size as usize);
     let map = match length {
         0 => NonNull::<u8>::dangling().as_ptr().cast(),

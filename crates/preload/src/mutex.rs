@@ -130,7 +130,7 @@ pub(crate) extern "C" fn lock(mutex: &Mutex, caller: Caller) -> c_int {
 /// Acquires the mutex by [`Path::Plain`].
 #[inline(always)]
 pub(crate) fn lock_plain(mutex: &Mutex) -> c_int {
-    // SAFETY: the caller does not hold it: POSIX leaves that undefined.
+    // SAFETY: the caller's mutex; a thread that has it already waits forever, as POSIX says of this kind.
     if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(mutex) } }
 }
 

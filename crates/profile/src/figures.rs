@@ -33,9 +33,10 @@ pub fn share(part: u64, whole: u64) -> f64 {
 /// Joins the first few items, with a sign that there are more.
 #[must_use]
 pub fn listed(items: impl IntoIterator<Item = String>, most: usize, between: &str) -> String {
-    let items: Vec<String> = items.into_iter().collect();
-    let more = if items.len() > most { format!("{between}…") } else { String::new() };
-    items[..items.len().min(most)].join(between) + &more
+    let mut items = items.into_iter();
+    let shown: Vec<String> = items.by_ref().take(most).collect();
+    let more = if items.next().is_some() { format!("{between}…") } else { String::new() };
+    shown.join(between) + &more
 }
 
 #[cfg(test)]

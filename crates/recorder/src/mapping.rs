@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
+use turnwise_interpose::File;
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
@@ -47,7 +48,9 @@ impl Mapping {
         })?;
         store_bytes(&self.path, path.to_bytes_with_nul());
         self.length.store(0, Relaxed);
+        let opened = File::from(opened);
         let mapped = segments::map_first(&opened, segments::FIRST);
+        drop(opened); // soon: the program may close what it does not know, and reuse the number
         self.segments.set_first(mapped.ok_or(Failed::For(file::WHY_MEMORY))?);
         self.filters.store(filters(), Relaxed);
         self.grow(segments::FIRST.min(may_be_long() / file::PAGE * file::PAGE)).map_err(Failed::For)?;

@@ -16,7 +16,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat, readlinkat_raw};
-use turnwise_interpose::{Text, race_checker, variable};
+use turnwise_interpose::{File, Text, race_checker, variable};
 use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, VERSION};
@@ -274,7 +274,7 @@ fn main_header(path: &CStr) -> Option<&'static Header> {
     static MAIN: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
     let mut main = MAIN.load(Relaxed);
     if main.is_null() {
-        let opened = openat(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let opened = File::from(openat(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).ok()?);
         if (fstat(&opened).ok()?.st_size as u64) < file::CHUNKS {
             return None;
         }
@@ -297,7 +297,7 @@ fn read_link(path: &CStr, to: &[AtomicU8]) {
 
 fn read_file(path: &CStr, to: &[AtomicU8]) {
     let mut text = [0_u8; 1024];
-    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty());
+    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty()).map(File::from);
     let length = file.and_then(|file| rustix::io::read(file, &mut text[..])).unwrap_or(0);
     store_text(to, &text[..length]);
 }

@@ -4,8 +4,8 @@
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use rustix::fd::OwnedFd;
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mremap, munmap};
+use turnwise_interpose::File;
 use turnwise_recording::{PAGE, WHY_MEMORY};
 
 /// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, to keep the number small.
@@ -121,7 +121,7 @@ fn most() -> u64 {
 }
 
 /// Maps the first bytes of an open file.
-pub(crate) fn map_first(file: &OwnedFd, bytes: u64) -> Option<*mut u8> {
+pub(crate) fn map_first(file: &File, bytes: u64) -> Option<*mut u8> {
     let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::NORESERVE);
     // SAFETY: a new mapping, at an address of the kernel's choice.
     let base = unsafe { mmap(ptr::null_mut(), bytes as usize, access, flags, file, 0) }.ok()?;

@@ -81,6 +81,7 @@ impl Writer {
 
     /// Makes a record in the arena.
     pub(crate) fn make<T: FromZeros>(&self) -> Option<(&'static T, Ref)> {
+        const { assert!(align_of::<T>() <= file::REF_UNIT as usize) };
         let (at, place) = self.arena(size_of::<T>())?;
         // SAFETY: room for it, aligned; zero bytes are one, and the file stays mapped.
         Some((unsafe { &*at.cast() }, place))
@@ -96,6 +97,7 @@ impl Writer {
 impl Cursor {
     /// Takes a record; `None`: the file is full.
     pub(crate) fn take<T: FromZeros>(&self, writer: &Writer, kind: ChunkKind) -> Option<&'static T> {
+        const { assert!(align_of::<T>() <= 8) };
         // SAFETY: room for it, aligned; zero bytes are one, and the file stays mapped.
         self.take_bytes(writer, kind, size_of::<T>()).map(|at| unsafe { &*at.cast() })
     }

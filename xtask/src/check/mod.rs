@@ -170,7 +170,9 @@ impl Group {
     pub(crate) fn run(&self, group: &str) -> Result<bool> {
         let is_asked = |step: &Step| match self.named.is_empty() {
             true => step.group == group && !(self.quick && step.slow),
-            false => self.named.contains(&step.name),
+            false => {
+                self.named.iter().any(|name| *name == step.name || (*name == step.group && !(self.quick && step.slow)))
+            }
         };
         run_those(is_asked, self.list, false)
     }

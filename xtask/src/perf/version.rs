@@ -111,7 +111,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
         let source = place.join("source");
         check_out(&name, &source)?;
         if !source.join("lab/cli/Cargo.toml").is_file() {
-            bail!("{name} ({what}) has no lab/cli: it is from before `turnwise-lab`; name a later commit");
+            bail!("{name} ({what}) has no lab/cli: its laboratory lies elsewhere; name a later commit");
         }
         build(&source, &place.join("build"), &place.join("build.log"), placement)
             .with_context(|| format!("{name} ({what}) cannot be built"))?;

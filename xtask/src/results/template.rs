@@ -35,10 +35,10 @@ fn environment() -> Result<Environment<'static>> {
     env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
     env.add_filter("ratio", |value: Value| shown(value, ratio));
     env.add_filter("time", |value: Value| shown(value, time));
-    env.add_filter("figure", figure);
+    env.add_filter("figure", |value: Value, unit: String| shown(value, |value| figure(value, &unit)));
     env.add_filter("geometric_mean", |values: Vec<f64>| geometric_mean(values.into_iter()));
     env.add_filter("escaped", |text: String| text.replace('&', "&amp;").replace('<', "&lt;"));
-    env.add_filter("speed", speed);
+    env.add_filter("speed", |value: Value| shown(value, speed));
     env.add_filter("filled", filled);
     env.add_filter("at", |value: f64, Serde(axis): Serde<Axis>| axis.at(value));
     env.add_function("ratios", |values: Vec<f64>, left: f64, right: f64, lines: Option<Vec<f64>>| {
@@ -48,7 +48,7 @@ fn environment() -> Result<Environment<'static>> {
     Ok(env)
 }
 
-fn shown(value: Value, show: fn(f64) -> String) -> String {
+fn shown(value: Value, show: impl Fn(f64) -> String) -> String {
     f64::try_from(value).map_or_else(|_| String::new(), show)
 }
 

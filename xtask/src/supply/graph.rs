@@ -21,6 +21,9 @@ pub(crate) struct Package {
     /// The registries that it may be published to: none, if this is empty; all, if there is no list.
     publish: Option<Vec<String>>,
     pub(crate) manifest_path: PathBuf,
+    /// Its manifest's settings for other programs, docs.rs among them.
+    #[serde(default)]
+    pub(super) metadata: serde_json::Value,
 }
 
 /// Returns the packages of builds with all features, for all targets.

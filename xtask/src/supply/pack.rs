@@ -27,6 +27,12 @@ fn complete(package: &Package, listed: &str) -> Result<()> {
     let Package { name, version, .. } = package;
     ensure!(package.description.is_some(), "{name} has no description");
     ensure!(package.license.is_some(), "{name} names no licence");
+    let settings = package.metadata["docs"]["rs"].as_object();
+    let is_known = |key: &String| ["all-features", "targets"].contains(&key.as_str());
+    ensure!(
+        settings.is_some_and(|settings| settings.contains_key("targets") && settings.keys().all(is_known)),
+        "{name} has nothing for docs.rs in [package.metadata.docs.rs], or a key that docs.rs does not know"
+    );
     for needed in NEEDED {
         let path = format!("{name}-{version}/{needed}");
         ensure!(listed.lines().any(|line| line == path), "the package {name} has no {needed}");
@@ -41,7 +47,8 @@ mod tests {
     #[test]
     fn a_package_without_a_licence_or_a_readme_is_found() {
         let text = serde_json::json!({
-            "name": "p", "version": "1.0.0", "license": "MIT", "description": "d", "manifest_path": ""
+            "name": "p", "version": "1.0.0", "license": "MIT", "description": "d", "manifest_path": "",
+            "metadata": { "docs": { "rs": { "targets": ["t"] } } }
         });
         let package: Package = serde_json::from_value(text).unwrap();
         let files = NEEDED.map(|file| format!("p-1.0.0/{file}"));
@@ -50,6 +57,18 @@ mod tests {
             let others: Vec<&str> = files.iter().filter(|file| **file != files[missing]).map(String::as_str).collect();
             let error = complete(&package, &others.join("\n")).unwrap_err().to_string();
             assert!(error.ends_with(NEEDED[missing]), "{error}");
+        }
+    }
+    #[test]
+    fn a_package_that_says_nothing_to_docs_rs_or_in_unknown_words_is_found() {
+        for settings in [serde_json::json!({}), serde_json::json!({ "targets": [], "all-feature": true })] {
+            let text = serde_json::json!({
+                "name": "p", "version": "1.0.0", "license": "MIT", "description": "d", "manifest_path": "",
+                "metadata": { "docs": { "rs": settings } }
+            });
+            let package: Package = serde_json::from_value(text).unwrap();
+            let error = complete(&package, "").unwrap_err().to_string();
+            assert!(error.contains("docs.rs"), "{error}");
         }
     }
 }

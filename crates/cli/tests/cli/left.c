@@ -2,7 +2,8 @@
  * Threads that end in the middle of a lock call, while the main thread has the lock: by an asynchronous cancellation
  * (the argument "cancel"), or by a signal whose handler calls pthread_exit ("exit"). Those that stay get the lock.
  * "first": by a signal in the first wait of a process, again and again in processes of its own; the next waits no
- * longer than usual.
+ * longer than usual. "pending": by no lock call, though a cancellation was requested before: that ends the thread at
+ * its next cancellation point.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -34,6 +35,18 @@ static void *wait_once(void *unused)
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     got++;
     pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+/* A lock call is no cancellation point. */
+static void *wait_pending(void *unused)
+{
+    pthread_cancel(pthread_self());
+    __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&mutex);
+    got++;
+    pthread_mutex_unlock(&mutex);
+    pthread_testcancel();
     return unused;
 }
 
@@ -84,6 +97,24 @@ static int first_waits(void)
     return 0;
 }
 
+/* In a process in which no thread has waited yet. */
+static int pending_wait(void)
+{
+    pthread_t thread;
+    void *answer;
+    pthread_mutex_lock(&mutex);
+    if (pthread_create(&thread, NULL, wait_pending, NULL))
+        return 2;
+    while (!begun)
+        ;
+    nap(20000);
+    pthread_mutex_unlock(&mutex);
+    if (pthread_join(thread, &answer) || answer != PTHREAD_CANCELED)
+        return 4;
+    printf("%ld got the lock\n", got);
+    return got != 1;
+}
+
 int main(int count, char **arguments)
 {
     struct sigaction action = {.sa_handler = leave};
@@ -92,6 +123,8 @@ int main(int count, char **arguments)
     alarm(100);
     if (count > 1 && !strcmp(arguments[1], "first"))
         return first_waits();
+    if (count > 1 && !strcmp(arguments[1], "pending"))
+        return pending_wait();
     for (int round = 0; round < ROUNDS; round++) {
         pthread_t threads[ALL];
         void *answer;

@@ -97,6 +97,19 @@ fn a_thread_may_end_in_the_first_wait_of_its_process() {
     }
 }
 
+/// What the first wait does for its process, such as closing a file, is no cancellation point either.
+#[test]
+fn a_cancellation_that_was_requested_before_ends_no_lock_call() {
+    let folder = scratch();
+    let program = compiled(folder.path(), "left");
+    let run = ["adaptive", "ttas", "queued"].map(|lock| vec!["run", "--lock", lock]);
+    for mut arguments in run.into_iter().chain([vec!["profile"], vec!["profile", "--lock", "adaptive"]]) {
+        arguments.extend(["--", shown(&program), "pending"]);
+        let (stdout, _) = expect_of(0, turnwise(&arguments).current_dir(folder.path()));
+        assert!(stdout.contains("1 got the lock\n"), "{arguments:?}: {stdout}");
+    }
+}
+
 #[test]
 fn a_wait_that_the_kernel_refuses_ends_as_with_the_c_library() {
     let folder = scratch();

@@ -45,3 +45,20 @@ pub(super) fn of(
     remarks.extend(troubles);
     remarks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_seen_is_said() {
+        let said = |unseen| {
+            let mut trace = Trace::default();
+            trace.unseen = unseen;
+            of(&trace, &Process::default(), 0, &Profile::default(), Vec::new())
+        };
+        let is_it = |remark: &String| remark.starts_with("whether 2 threads slept already could not be seen");
+        assert!(!said(0).iter().any(|remark| remark.starts_with("whether ")));
+        assert!(said(2).iter().any(is_it));
+    }
+}

@@ -81,8 +81,8 @@ pub fn return_behind(module: &Module, first: usize) -> Option<usize> {
     frames[..count].iter().map(|frame| *frame as usize).find(|frame| !module.contains(*frame))
 }
 
-/// Returns the stack pointer and the place to which the function returns whose stack pointer is `stack`, among the
-/// active calls. `None`: there is none, or nothing can be found without locks.
+/// Finds the active function whose stack pointer is `stack`; returns its caller's stack pointer, and the place to which
+/// it returns. `None`: there is no such function, or nothing can be found without locks.
 #[inline(never)]
 pub fn caller_of(stack: usize) -> Option<(usize, usize)> {
     let (mut frame, memory, context) = (Frame::here(), &mut Memory::default(), &mut Context::new_in());

@@ -1,7 +1,8 @@
 //! Finds where a function keeps its caller's registers, at one of its places: in the unwind table (`.eh_frame_hdr`,
 //! `.eh_frame`) of its module, which the loader locates. Tables registered by the program are ignored.
 //!
-//! gimli reads the entries: without allocation, in memory on the stack.
+//! gimli reads the entries: without allocation, in memory on the stack. It does not know arm64's augmentations `B` and
+//! `G` (the second key for return addresses, tagged stacks): such functions count as unknown code.
 
 use super::REGISTERS;
 use gimli::{
@@ -37,11 +38,13 @@ impl Entry {
     /// Returns the entry for an address in the table whose head is at `head`; `None`: there is none, or none of a known
     /// form.
     pub(super) fn of(place: usize, head: usize) -> Option<Entry> {
+        /// Marks a length of 64 bits, which linkers do not write.
+        const LONG: usize = u32::MAX as usize;
         let at = search(head, place)?;
         // SAFETY: the table is part of a module that is in use; an entry begins with these words.
         let (length, shared) = unsafe { (number(at), number(at + LENGTH)) };
         let (start, end) = ((at + LENGTH).checked_sub(shared)?, at + LENGTH + length);
-        if start >= at {
+        if start >= at || matches!(length, 0 | LONG) {
             return None;
         }
         // SAFETY: both entries are part of the table, and all between them.

@@ -1,9 +1,9 @@
 //! Finds the call site of a wait: the return address of the program's call of a lock, beyond the library's own frames.
 //!
 //! A function of the library keeps its frame at a fixed distance from its caller's, so one word for each place in it
-//! that calls another function leads to the next return address. An unwinder runs once for that word, and only where it
-//! needs no lock of the loader's; otherwise, and on processors other than x86-64, call sites are unknown. The symbol
-//! table shows which functions are the library's (`symbols.rs`).
+//! that calls another function leads to the next return address. The stack is unwound once for that word, and only
+//! where that needs none of the loader's locks; otherwise, and on processors other than x86-64, call sites are unknown.
+//! The symbol table shows which functions are the library's (`symbols.rs`).
 //!
 //! Invariant: a word of [`STEPS`] holds what the unwinder found, for a place in a function of the library.
 

@@ -1,6 +1,7 @@
 //! Creates the file.
 
 use super::folder::{self, Path};
+use super::sys::File;
 use super::{clock, sys, view};
 use crate::layout::{BLOCKS, BLOCKS_START, Block, CALLED, FILE_BYTES, Header, LAYOUT, MAGIC, NAME, PAGE, VERSION};
 use crate::place::{ENDING, parse_stat};
@@ -8,7 +9,6 @@ use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstatfs, ftruncate, readlinkat_raw, unlinkat,
 };
@@ -56,13 +56,13 @@ fn start_of_process() -> Option<u64> {
 
 /// Returns whether a page of a file in `folder` that can be written once can be written again. If files are copied on
 /// each write, or are on another machine, a write to a mapping may find no room at any time, which causes a signal.
-fn keeps_room(folder: &OwnedFd) -> bool {
+fn keeps_room(folder: &File) -> bool {
     /// tmpfs, ext2 to ext4, xfs, overlayfs.
     const KINDS: [u32; 4] = [0x0102_1994, 0xef53, 0x5846_5342, 0x794c_7630];
     fstatfs(folder).is_ok_and(|found| KINDS.contains(&(found.f_type as u32)))
 }
 
-fn map(file: &OwnedFd, process: u32) -> Option<Made> {
+fn map(file: &File, process: u32) -> Option<Made> {
     fchmod(file, Mode::RUSR | Mode::WUSR).and_then(|()| ftruncate(file, FILE_BYTES as u64)).ok()?;
     let base = sys::map(file, FILE_BYTES)?;
     let made = match sys::populate(base.as_ptr(), PAGE) {

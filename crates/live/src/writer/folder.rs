@@ -1,10 +1,10 @@
 //! Finds the file's folder: one in which only the user can have put files. Stale files in it are removed.
 
-use super::sys;
+use super::sys::{self, File};
 use crate::place::{FOLDER, RUNTIME, STALE_FILES, STALE_SECONDS, TEMPORARY, parse_name};
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::AsFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, SeekFrom, fstat, mkdirat, seek, unlinkat};
 use turnwise_interpose::Text;
 
@@ -12,7 +12,7 @@ use turnwise_interpose::Text;
 pub(super) type Path = Text<80>;
 
 /// Opens the folder of this user's files; creates it if there is none.
-pub(super) fn open(runtime: Option<&CStr>) -> Option<OwnedFd> {
+pub(super) fn open(runtime: Option<&CStr>) -> Option<File> {
     let user = rustix::process::geteuid().as_raw();
     let session = Path::of(format_args!("{RUNTIME}/{user}"));
     let folder = Path::of(format_args!("{FOLDER}"));
@@ -25,20 +25,20 @@ pub(super) fn open(runtime: Option<&CStr>) -> Option<OwnedFd> {
     runtime.and_then(inside).or_else(|| inside(session.text())).or_else(temporary)
 }
 
-fn make_and_open(at: impl AsFd, path: &CStr, user: u32) -> Option<OwnedFd> {
+fn make_and_open(at: impl AsFd, path: &CStr, user: u32) -> Option<File> {
     let _ = mkdirat(&at, path, Mode::RWXU);
     own(sys::open(at, path, OFlags::DIRECTORY, 0)?, user, 0o077)
 }
 
 /// Returns the folder if it is the user's and its mode grants nothing in `denied`.
-fn own(folder: OwnedFd, user: u32, denied: u32) -> Option<OwnedFd> {
+fn own(folder: File, user: u32, denied: u32) -> Option<File> {
     let status = fstat(&folder).ok()?;
     (status.st_uid == user && status.st_mode & denied == 0).then_some(folder)
 }
 
 /// Removes files of ended processes, if there are many files: the old ones, and all but some of the others. A thread of
 /// the program waits, so usually it only reads the names.
-pub(super) fn remove_stale(folder: &OwnedFd) {
+pub(super) fn remove_stale(folder: &File) {
     let mut files = 0;
     each_name(folder, |name| files += usize::from(parse_name(name.to_bytes()).is_some()));
     if files < 2 * STALE_FILES {
@@ -62,7 +62,7 @@ pub(super) fn remove_stale(folder: &OwnedFd) {
 }
 
 /// Calls `act` with the names in a folder; but not with more than some hundreds, since a thread of the program waits.
-fn each_name(folder: &OwnedFd, mut act: impl FnMut(&CStr)) {
+fn each_name(folder: &File, mut act: impl FnMut(&CStr)) {
     const MOST: usize = 512;
     let (mut bytes, mut read) = ([MaybeUninit::uninit(); 1024], 0);
     let mut names = RawDir::new(folder, &mut bytes);

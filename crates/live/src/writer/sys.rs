@@ -3,23 +3,25 @@
 use crate::layout::PAGE;
 use core::ffi::{CStr, c_int, c_long};
 use core::ptr::{self, NonNull};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::AsFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::process::{Pid, test_kill_process};
 use rustix::thread::{SecureComputingMode, secure_computing_mode};
 use turnwise_interpose::errno;
-pub(super) use turnwise_interpose::{keeping_errno, nanoseconds, populate, zeroed};
+pub(super) use turnwise_interpose::{File, keeping_errno, nanoseconds, populate, zeroed};
 
 /// Opens a file or a folder, if it is not a link.
-pub(super) fn open(at: impl AsFd, path: &CStr, flags: OFlags, mode: u32) -> Option<OwnedFd> {
-    rustix::fs::openat(at, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::from_raw_mode(mode)).ok()
+pub(super) fn open(at: impl AsFd, path: &CStr, flags: OFlags, mode: u32) -> Option<File> {
+    rustix::fs::openat(at, path, flags | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::from_raw_mode(mode))
+        .map(File::from)
+        .ok()
 }
 
 /// Maps a file's first bytes, shared. It takes two steps: if `mlockall` requires all future mappings to be in memory,
 /// one step would fetch the whole file.
-pub(super) fn map(file: &OwnedFd, bytes: usize) -> Option<NonNull<u8>> {
+pub(super) fn map(file: &File, bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
     let map = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::SHARED, file, 0) }.ok()?;
     // SAFETY: the mapping is new.
@@ -65,8 +67,8 @@ pub(super) fn thread() -> u32 {
 
 /// Returns whether there is no such process.
 pub(super) fn is_process_gone(process: u32) -> bool {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    process.is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
+    let Ok(process) = i32::try_from(process) else { return true };
+    Pid::from_raw(process).is_some_and(|process| test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// Returns whether a process has no such thread.

@@ -151,7 +151,7 @@ extern "C" fn lock(waiter: &mut Waiter) -> c_int {
 }
 
 /// Leaves the condition variable, and acquires the mutex again, after [`begin`] has returned [`SLEEP`] or
-/// [`NOTIFIED`]. The mutex lives longer than the condition variable may.
+/// [`NOTIFIED`]. The condition variable may be gone once the thread has left it; the mutex is not.
 extern "C" fn end(waiter: &mut Waiter, how: c_int) -> c_int {
     let how = match how {
         0 => Leave::ByItself,

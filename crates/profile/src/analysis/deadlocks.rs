@@ -83,15 +83,26 @@ fn stuck(recording: &Recording, sites: &Sites, profile: &Profile, wait: &Wait) -
 /// waiter. Each cycle begins with its lowest number.
 #[must_use]
 pub fn circles(holders: &HashMap<u32, u32>) -> Vec<Vec<u32>> {
-    let mut firsts: Vec<u32> = holders.keys().copied().collect();
-    firsts.sort_unstable();
-    let circle = |first: u32| {
-        let chain = std::iter::successors(Some(first), |at| holders.get(at).copied());
-        let circle: Vec<u32> = chain.take(holders.len() + 1).collect();
-        let length = circle.iter().skip(1).position(|at| *at == first)? + 1;
-        Some(circle[..length].to_vec()).filter(|circle| circle.iter().min() == Some(&first))
-    };
-    firsts.into_iter().filter_map(circle).collect()
+    // The walk that visited each thread first; each is visited once.
+    let mut walk_of: HashMap<u32, u32> = HashMap::new();
+    let mut circles = Vec::new();
+    for &first in holders.keys() {
+        let mut at = Some(first);
+        while let Some(thread) = at.filter(|thread| !walk_of.contains_key(thread)) {
+            walk_of.insert(thread, first);
+            at = holders.get(&thread).copied();
+        }
+        if let Some(thread) = at.filter(|thread| walk_of[thread] == first) {
+            let next = |at: &u32| holders.get(at).copied();
+            let mut circle = vec![thread];
+            circle.extend(std::iter::successors(next(&thread), next).take_while(|at| *at != thread));
+            let lowest = (0..circle.len()).min_by_key(|place| circle[*place]).unwrap_or(0);
+            circle.rotate_left(lowest);
+            circles.push(circle);
+        }
+    }
+    circles.sort_unstable();
+    circles
 }
 
 #[cfg(test)]

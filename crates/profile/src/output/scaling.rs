@@ -15,6 +15,8 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let values = context! {
         designs => designs.collect::<Vec<_>>(),
         check => Serde(&scaling.check),
+        model_per_s => scaling.check.model_per_s as u64,
+        recorded_per_s => scaling.check.recorded_per_s as u64,
         error => scaling.check.error(),
         is_off => scaling.is_off(),
     };

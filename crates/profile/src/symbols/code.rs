@@ -6,6 +6,7 @@ use super::file::SymbolFile;
 use super::identity::open;
 use super::{Identity, Module};
 use addr2line::Loader;
+use addr2line::fallible_iterator::FallibleIterator;
 use indexmap::{IndexMap, IndexSet};
 use std::ops::Range;
 use std::path::Path;
@@ -47,17 +48,24 @@ impl Code {
 
     /// Adds each piece of code to its line and function, and to those into which it is inlined.
     fn add(&mut self, loader: &Loader) {
-        for (start, bytes, _) in loader.find_location_range(0, u64::MAX).into_iter().flatten() {
+        let Ok(mut rows) = loader.find_location_range(0, u64::MAX) else { return };
+        // An error ends a unit; the others may be sound.
+        while let Some(row) = FallibleIterator::next(&mut rows).transpose() {
+            let Ok((start, bytes, _)) = row else { continue };
             self.is_there = true;
             let (range, frames) = (start..start.saturating_add(bytes), loader.find_frames(start));
             let Ok(mut frames) = frames else { continue };
             while let Ok(Some(frame)) = frames.next() {
                 if let Some(name) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) {
-                    extend(self.functions.entry(name.into_owned()).or_default(), &range);
+                    match self.functions.get_mut(&*name) {
+                        Some(ranges) => extend(ranges, &range),
+                        None => drop(self.functions.insert(name.into_owned(), vec![range.clone()])),
+                    }
                 }
                 let place = frame.location.as_ref().and_then(|place| Some((place.file?, place.line?)));
                 if let Some((file, line)) = place {
-                    let file = self.files.insert_full(file.to_owned()).0;
+                    let known = self.files.get_index_of(file);
+                    let file = known.unwrap_or_else(|| self.files.insert_full(file.to_owned()).0);
                     self.lines.push(Line { file, line: line.into(), range: range.clone() });
                 }
             }

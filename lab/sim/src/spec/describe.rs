@@ -62,7 +62,8 @@ impl Machine {
     }
 
     /// Returns a hash of all numbers, 16 hexadecimal digits: the same on every host, with every compiler, for files
-    /// that differ in names, sources, units and comments only.
+    /// that differ in names, sources, units and comments only. It is of the file as it was read: later changes of
+    /// fields are not in it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut hash = Fnv::new();

@@ -191,6 +191,8 @@ fn usages(first: &Look, last: &Look) -> BTreeMap<Place, Usage> {
     let since = |sum: &SiteSum| (place(sum), usage(sum, before.get(&place(sum)).copied()));
     let mut usages: BTreeMap<Place, Usage> =
         last.sums.iter().map(since).filter(|(_, usage)| usage.wait.count > 0).collect();
+    let known = Events { sleeps: Some(0), steals: Some(0), handoffs: Some(0), ..Events::default() };
+    let none = || Usage { events: known.clone(), ..Usage::default() };
     // Current waits count until now; waits that had begun earlier count without the time before.
     for (look, is_last) in [(last, true), (first, false)] {
         let waiting = look.snapshot.threads.iter().filter_map(|thread| thread.waiting.as_ref());
@@ -198,7 +200,7 @@ fn usages(first: &Look, last: &Look) -> BTreeMap<Place, Usage> {
             let place: Place = (wait.lock, wait.kind, wait.site);
             let ns = waited_ns(wait, look);
             if is_last {
-                let wait = &mut usages.entry(place).or_default().wait;
+                let wait = &mut usages.entry(place).or_insert_with(none).wait;
                 (wait.sum_ns, wait.max_ns) = (wait.sum_ns.saturating_add(ns), wait.max_ns.max(ns));
             } else if let Some(usage) = usages.get_mut(&place) {
                 usage.wait.sum_ns = usage.wait.sum_ns.saturating_sub(ns);
