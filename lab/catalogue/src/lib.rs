@@ -141,7 +141,9 @@ mod tests {
             assert!(visited.contains(outer), "{} is {visited}, and not {outer}", entry.name);
             for other in &LOCKS[..index] {
                 assert_ne!(entry.name, other.name);
-                assert_ne!(visited, visit::<Native, _>(other.name, TypeName), "{} and {}", entry.name, other.name);
+                // The Altix's inode locks are other locks' second names, as what readers and writers share.
+                let second = [entry, other].iter().any(|lock| lock.name.starts_with("inode-lock-"));
+                assert!(second || visited != visit::<Native, _>(other.name, TypeName), "{} is {visited}", entry.name);
             }
         }
         assert!(find("mutx").is_none());

@@ -31,9 +31,10 @@ fn condvar(lock: Object<'_>) -> &turnwise::Condvar {
 
 pub(super) const MUTEX: Ops = Ops {
     condvar: Some(Condvar {
-        // SAFETY: the caller has the mutex, which is the only one that this condition variable ever sees.
         wait: |lock, deadline| {
-            unsafe { condvar(lock).wait_raw(of::<MutexAndCondvar>(lock).raw(), deadline) }.timed_out()
+            let mutex = of::<MutexAndCondvar>(lock).raw();
+            // SAFETY: the caller has the mutex, which is the only one that this condition variable ever sees.
+            unsafe { condvar(lock).wait_raw(mutex, deadline) }.timed_out()
         },
         notify_one: |lock| condvar(lock).notify_one(),
         notify_all: |lock| condvar(lock).notify_all(),

@@ -192,7 +192,7 @@ fn usages(first: &Look, last: &Look) -> BTreeMap<Place, Usage> {
     let mut usages: BTreeMap<Place, Usage> =
         last.sums.iter().map(since).filter(|(_, usage)| usage.wait.count > 0).collect();
     let known = Events { sleeps: Some(0), steals: Some(0), handoffs: Some(0), ..Events::default() };
-    let none = || Usage { events: known.clone(), ..Usage::default() };
+    let none = || Usage { events: known, ..Usage::default() };
     // Current waits count until now; waits that had begun earlier count without the time before.
     for (look, is_last) in [(last, true), (first, false)] {
         let waiting = look.snapshot.threads.iter().filter_map(|thread| thread.waiting.as_ref());
