@@ -69,17 +69,26 @@ impl Reader {
     /// Follows a page; how many steps it has.
     fn read(&self, page: &Page) -> Result<usize> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let steps = self.steps(page, folder.path());
+        if steps.is_err() {
+            // What the page left running, since it did not come to where it ends that.
+            self.step("for pid in *.pid; do kill -9 \"$(cat \"$pid\")\" || true; done", 0, folder.path())?;
+        }
+        steps
+    }
+
+    fn steps(&self, page: &Page, folder: &Path) -> Result<usize> {
         let (mut printed, mut steps) = (String::new(), 0);
         for (line, block) in &page.blocks {
             let step = || format!("docs/guide/{}.md:{line}", page.name);
             match block {
                 Block::Run { script, status } => {
-                    printed = self.step(script, *status, folder.path()).with_context(step)?;
+                    printed = self.step(script, *status, folder).with_context(step)?;
                     steps += 1;
                 }
                 Block::File { name, text } => {
                     let text = text.replace("${TURNWISE}", &self.repository.to_string_lossy());
-                    write(folder.path().join(name), text).with_context(step)?;
+                    write(folder.join(name), text).with_context(step)?;
                 }
                 Block::Expect(wanted) => page::expect(wanted, &printed).with_context(step)?,
             }
