@@ -43,6 +43,7 @@ pub mod spent;
 pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;
+pub mod template;
 pub mod toml_file;
 #[cfg(feature = "program")]
 pub mod usage;

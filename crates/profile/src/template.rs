@@ -14,7 +14,7 @@ use crate::text::lines as columns;
 pub use minijinja::context;
 use minijinja::value::Rest;
 pub use minijinja::value::{Serde, Value};
-use minijinja::{Environment, Template, UndefinedBehavior, syntax::SyntaxConfig};
+use minijinja::{Environment, Template};
 use std::sync::LazyLock;
 
 /// A template of ours.
@@ -48,10 +48,7 @@ pub fn lines(template: &'static str, values: Value) -> Vec<String> {
 }
 
 fn environment() -> Environment<'static> {
-    let mut env = Environment::new();
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
-    env.set_syntax(syntax.expect("it is the usual one"));
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    let mut env = turnwise_present::template::environment();
     env.add_filter("time", figures::time);
     env.add_filter("count", figures::count);
     env.add_filter("plural", |n: u64, one: String, more: String| figures::plural(n, &one, &more));

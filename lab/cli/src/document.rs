@@ -42,19 +42,17 @@ enum Block<'a> {
 
 /// Fills a template in. What is missing in `values` is an error that each template's test shows.
 pub(crate) fn filled(name: &str, template: &str, values: impl Serialize) -> String {
-    let filled = template::environment().and_then(|mut env| {
-        env.add_filter("short", figures::short);
-        env.add_filter("scaled", figures::scaled);
-        env.add_filter("plain", figures::plain);
-        env.add_filter("percent", figures::percent);
-        env.add_filter("duration", figures::duration);
-        env.add_filter("count", figures::count);
-        env.add_filter("times", times);
-        env.add_filter("number", |value: f64| value.to_string());
-        env.add_filter("shortened", |text: String, most: usize| turnwise_profile::text::shortened(&text, most));
-        template::render(&env, name, template, values)
-    });
-    filled.unwrap_or_else(|error| panic!("{error:#}"))
+    let mut env = template::environment();
+    env.add_filter("short", figures::short);
+    env.add_filter("scaled", figures::scaled);
+    env.add_filter("plain", figures::plain);
+    env.add_filter("percent", figures::percent);
+    env.add_filter("duration", figures::duration);
+    env.add_filter("count", figures::count);
+    env.add_filter("times", times);
+    env.add_filter("number", |value: f64| value.to_string());
+    env.add_filter("shortened", |text: String, most: usize| turnwise_profile::text::shortened(&text, most));
+    template::render(&env, name, template, values).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 /// Formats a ratio, with three places near 1.

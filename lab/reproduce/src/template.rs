@@ -16,7 +16,7 @@ use crate::mean::{Mean, change, gain, mean};
 use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict, figure};
 use anyhow::{Context as _, Result};
 use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{Environment, UndefinedBehavior, escape_formatter, syntax::SyntaxConfig};
+use minijinja::{Environment, escape_formatter};
 use serde::{Deserialize, Serialize};
 use turnwise_bench::published;
 use turnwise_present::{figures, stats::Spread};
@@ -51,7 +51,7 @@ impl PaperReport {
     pub(crate) fn state(self, ours: impl Serialize) -> Result<PaperReport> {
         let name = format!("{}/report.jinja", self.name);
         let values = Values { published: published::typed(&self.name)?, ours };
-        let text = render(&environment()?, &name, Paper::named(&self.name)?.report, values)?;
+        let text = render(&environment(), &name, Paper::named(&self.name)?.report, values)?;
         let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
         let Stated { published_on, workload, fitted, mut tables, claims, listings, plots } = stated;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
@@ -70,14 +70,10 @@ pub fn render(env: &Environment<'_>, name: &str, template: &str, values: impl Se
     env.render_named_str(name, template, Serde(values)).with_context(|| name.to_owned())
 }
 
-/// Returns what all templates have. A name that is not known is an error there.
-///
-/// # Errors
-/// None that depends on a template.
-pub fn environment() -> Result<Environment<'static>> {
-    let mut env = Environment::new();
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
+/// Returns what all templates have.
+#[must_use]
+pub fn environment() -> Environment<'static> {
+    let mut env = turnwise_present::template::environment();
     env.set_formatter(|out, state, value| match value.kind() {
         ValueKind::Bool | ValueKind::Number => Ok(out.write_str(&toml(value.clone()))?),
         ValueKind::Seq => Ok(out.write_str(&serde_json::to_string(value).unwrap_or_default())?),
@@ -85,7 +81,6 @@ pub fn environment() -> Result<Environment<'static>> {
     });
     env.add_filter("digits", figure);
     env.add_filter("time", figures::time);
-    env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
     env.add_filter("signed", |value: f64, decimals: usize| format!("{value:+.decimals$}"));
     env.add_function("change", change);
     env.add_function("mean", |values: Vec<f64>| mean(values).0);
@@ -102,7 +97,7 @@ pub fn environment() -> Result<Environment<'static>> {
         Verdict::Direction => "direction",
         Verdict::Fails => "fails",
     });
-    Ok(env)
+    env
 }
 
 /// Returns the lines of a row with this figure.

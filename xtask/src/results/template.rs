@@ -10,7 +10,6 @@
 //! | `fail(why)` | an error |
 
 use anyhow::{Context, Result};
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
@@ -24,15 +23,13 @@ const COLUMNS: usize = 100;
 /// Renders a template; `name` is for complaints.
 pub(crate) fn render(name: &str, template: &str, values: impl Serialize) -> Result<String> {
     let template = [include_str!("templates/common.jinja"), template].concat();
-    environment()?.render_named_str(name, &template, Serde(values)).with_context(|| format!("cannot write {name}"))
+    environment().render_named_str(name, &template, Serde(values)).with_context(|| format!("cannot write {name}"))
 }
 
-fn environment() -> Result<Environment<'static>> {
-    let mut env = Environment::new();
-    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?);
+fn environment() -> Environment<'static> {
+    let mut env = turnwise_present::template::environment();
     // Reports leave out what is not known.
     env.set_undefined_behavior(UndefinedBehavior::Chainable);
-    env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
     env.add_filter("ratio", |value: Value| shown(value, ratio));
     env.add_filter("time", |value: Value| shown(value, time));
     env.add_filter("figure", |value: Value, unit: String| shown(value, |value| figure(value, &unit)));
@@ -45,7 +42,7 @@ fn environment() -> Result<Environment<'static>> {
         Serde(Axis::of(&values, left, right, lines))
     });
     env.add_function("fail", |why: String| Err::<(), _>(Error::new(ErrorKind::InvalidOperation, why)));
-    Ok(env)
+    env
 }
 
 fn shown(value: Value, show: impl Fn(f64) -> String) -> String {

@@ -6,9 +6,7 @@ use turnwise_reproduce::template;
 
 /// Draws a picture.
 pub(crate) fn drawn(picture: &str, values: impl Serialize) -> String {
-    let drawn = template::environment().and_then(|mut env| {
-        env.add_filter("escaped", |text: String| escaped(&text));
-        template::render(&env, "a picture", picture, values)
-    });
-    drawn.expect("each picture is drawn by a test")
+    let mut env = template::environment();
+    env.add_filter("escaped", |text: String| escaped(&text));
+    template::render(&env, "a picture", picture, values).expect("each picture is drawn by a test")
 }

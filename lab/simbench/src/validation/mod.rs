@@ -22,7 +22,6 @@ use anyhow::{Context, Result};
 use curve::{Curve, Predicted, Protocol, curves};
 use judge::{Judgement, Summary, judge};
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise_bench::report::Report;
@@ -125,12 +124,7 @@ impl Page {
             let points: Vec<_> = part.curves.iter().flat_map(Predicted::points).collect();
             part.summary = Some(Summary::of(&points));
         }
-        let mut env = Environment::new();
-        env.set_syntax(
-            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?,
-        );
-        env.set_undefined_behavior(UndefinedBehavior::Strict);
-        env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
+        let mut env = turnwise_present::template::environment();
         env.add_filter("percent", |share: f64| format!("{:+.0}%", share * 100.0));
         env.render_named_str("page.jinja", include_str!("page.jinja"), Serde(self)).context("page.jinja")
     }
