@@ -127,12 +127,11 @@ fn build_libraries(workspace: &Path, flags: &[&str], target_dir: &Path) -> PathB
     for (name, _) in env::vars_os().filter(|(name, _)| is_of_the_outer_build(name)) {
         command.env_remove(name);
     }
-    // The sources of the outer build are remapped; these are remapped likewise.
+    // The sources of the outer build are remapped; these are remapped likewise. What is exported keeps its name.
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    let flags: Vec<&str> = flags.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix=")).collect();
-    if !flags.is_empty() {
-        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-    }
+    let flags = flags.split('\x1f').filter(|flag| flag.starts_with("--remap-path-prefix="));
+    let flags: Vec<&str> = flags.chain(["-Cstrip=symbols"]).collect();
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     // A thread may be cancelled, or exit by `pthread_exit` in a signal handler, at any of their instructions: functions
     // without cleanup let the unwinder pass, others abort the process. (Nor may a panic leave them.)
     command.env("CARGO_PROFILE_DIST_PANIC", "abort");

@@ -4,16 +4,17 @@ use super::separate::common_file;
 use super::{Module, separate_file, without_parameters};
 use crate::model::Frame;
 use addr2line::Loader;
-use lzma_rust2::XzReader;
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read};
+use std::num::NonZeroUsize;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use turnwise_present::printable;
+use xz4rust::{XzDecoder, XzReader};
 
 /// The symbols of a file.
 pub(super) struct SymbolFile {
@@ -146,10 +147,15 @@ fn at(all: &[Variable], address: u64) -> Option<&Variable> {
 fn compressed_functions<'data>(file: &impl Object<'data>) -> Option<Vec<Variable>> {
     /// The largest programs have some MB of it.
     const MOST_BYTES: u64 = 256 << 20;
+    /// The dictionary of `xz -9`.
+    const DICTIONARY: usize = 64 << 20;
+    const AT_A_TIME: NonZeroUsize = NonZeroUsize::new(8 << 10).unwrap();
     let packed = file.section_by_name(".gnu_debugdata")?.data().ok()?;
     let mut plain = Vec::new();
+    let decoder = XzDecoder::in_heap_with_alloc_dict_size(0, DICTIONARY);
+    let unpacked = XzReader::new_with_buffer_size_and_decoder(Cursor::new(packed.to_owned()), AT_A_TIME, decoder);
     // Data unpacked before an error is used.
-    let _ = XzReader::new(packed, false).take(MOST_BYTES).read_to_end(&mut plain);
+    let _ = unpacked.take(MOST_BYTES).read_to_end(&mut plain);
     let inner = ElfFile::<FileHeader64<Endianness>>::parse(&*plain).ok()?;
     let functions = inner.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
     let named = functions.filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())));
