@@ -40,9 +40,9 @@ pub(crate) struct Args {
     /// Print a line of JSON for each sample, until the programs end or Ctrl-C; with --once, one line
     #[arg(long)]
     json: bool,
-    /// Interval between samples in seconds, 0.1 or more
-    #[arg(long, value_name = "S", default_value = "1", value_parser = parse_interval)]
-    interval: Duration,
+    /// Interval between samples in seconds, 0.1 or more [default: 1; with --once 0.5]
+    #[arg(long, value_name = "S", value_parser = parse_interval)]
+    interval: Option<Duration>,
     /// Sort the locks by this
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::Wait)]
     sort: Sort,
@@ -62,6 +62,12 @@ pub(crate) struct Args {
     /// Maximum number of locks that --once, --json and --openmetrics show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+}
+
+impl Args {
+    fn interval(&self) -> Duration {
+        self.interval.unwrap_or(Duration::from_millis(if self.once { 500 } else { 1000 }))
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -87,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut watch = Watch::open(args.which.clone().unwrap_or(Which::All))?;
     let wanted = Wanted { sort: args.sort, reversed: false, as_one: args.as_one, filter: args.filter.clone() };
     if on_terminal {
-        return terminal::run(watch, wanted, args.interval);
+        return terminal::run(watch, wanted, args.interval());
     }
     let stop = stop()?;
     if let Some(place) = &args.openmetrics {
@@ -95,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         match place {
             Place::Address(_) if args.once => bail!("--openmetrics with --once needs a file; - is standard output"),
             Place::Address(address) => serve::serve(exporter, *address, &stop)?,
-            Place::File(file) => serve::write(exporter, file, args.interval, args.once, &stop)?,
+            Place::File(file) => serve::write(exporter, file, args.interval(), args.once, &stop)?,
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -103,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut view = printer.model.step(&watch.snapshots()?);
     loop {
         let is_over = !view.processes.iter().any(|process| process.alive);
-        if !is_over && !sleep(args.interval, &stop) {
+        if !is_over && !sleep(args.interval(), &stop) {
             return Ok(ExitCode::SUCCESS);
         }
         if !is_over {
