@@ -24,11 +24,7 @@ pub(crate) enum Part {
         write: bool,
     },
     /// Pack what is published, and check whether the packages are complete. Nothing is uploaded
-    Pack {
-        /// Compile each from the packages alone
-        #[arg(long)]
-        verify: bool,
-    },
+    Pack,
     /// Compile what is loaded into programs for a target that it does not support: one error must say so
     Refused,
     /// Print the licences of third-party code in a package, and their texts
@@ -45,7 +41,7 @@ impl Part {
     pub(crate) fn run(&self) -> Result<bool> {
         let seen = match self {
             Part::Interface { write } => interface::run(*write),
-            Part::Pack { verify } => pack::run(*verify),
+            Part::Pack => pack::run(),
             Part::Refused => refused::run(),
             Part::Notices { package } => notices::of(package),
             Part::Glibc { files } => glibc::run(files),
