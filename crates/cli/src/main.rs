@@ -2,10 +2,12 @@
 
 mod arm;
 #[cfg(test)]
+#[path = "tests/commands.rs"]
 mod commands;
 mod compare;
 mod generate;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod list;
 mod live;

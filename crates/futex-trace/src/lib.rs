@@ -12,6 +12,7 @@ mod asleep;
 mod call;
 mod events;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod images;
 mod living;
