@@ -60,7 +60,7 @@ fn lock_values(row: &Row) -> Value {
     context! {
         labels => written(&labels),
         buckets, count,
-        wait_seconds => seconds(row.total.finished_ns),
+        wait_seconds => seconds(row.total.wait_ns),
         sleeps => row.total.sleeps,
         steals => row.total.steals,
         handoffs => row.total.handoffs,
@@ -113,7 +113,7 @@ pub(super) mod tests {
     pub(in crate::top) fn made_up() -> String {
         let threads = vec![waiting(11, 0x100, Some(13), BEGIN, 3_000_000), running(13)];
         let mut hot = lock(0x100, 1_000);
-        hot.histogram[31] = 5;
+        hot.totals.histogram[31] = 5;
         let mut look = snapshot(BEGIN, vec![hot, lock(0x200, 10)], threads);
         look.lost.threads = 2;
         let mut names = Names::given(&[(id(0x100), "std::map<\"a\\b\">::lock\n"), (id(0x200), "log")], &[]);
