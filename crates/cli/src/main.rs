@@ -21,6 +21,7 @@ mod profile;
 mod program;
 mod run;
 mod setting;
+mod stop;
 mod target;
 mod top;
 mod tune;
