@@ -5,7 +5,6 @@ mod arm;
 #[path = "tests/commands.rs"]
 mod commands;
 mod compare;
-mod generate;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
@@ -46,6 +45,8 @@ struct Cli {
     command: Command,
 }
 
+turnwise_present::page_arguments!("turnwise", "compare");
+
 #[derive(Subcommand)]
 enum Command {
     Run(run::Args),
@@ -56,8 +57,8 @@ enum Command {
     Tune(Box<tune::Args>),
     Policy(policy_file::Args),
     List(list::Args),
-    Man(generate::ManArgs),
-    Completions(generate::CompletionArgs),
+    Man(ManArgs),
+    Completions(CompletionArgs),
 }
 
 /// The separate program for questions about locks and machines.
