@@ -90,7 +90,8 @@ fn keeps_locks(lock: Policy, words: &[String]) -> Result<(), String> {
 /// A command in front of the program.
 #[derive(Debug)]
 pub(crate) struct Prefix {
-    words: Vec<String>,
+    /// The command and its arguments, as the user wrote them.
+    pub(crate) words: Vec<String>,
     path: PathBuf,
 }
 
@@ -104,11 +105,6 @@ impl Prefix {
         let path = resolve(first.as_ref())
             .with_context(|| format!("--arm '{}': {first} cannot be put in front of the program", arm.name))?;
         Ok(Some(Prefix { words: arm.words.clone(), path }))
-    }
-
-    /// Returns the command and its arguments, as the user wrote them.
-    pub(crate) fn words(&self) -> &[String] {
-        &self.words
     }
 
     /// Returns a command that starts this one, which starts `inner`, with the same changes of the environment.

@@ -2,10 +2,11 @@
 
 mod arm;
 #[cfg(test)]
+#[path = "tests/commands.rs"]
 mod commands;
 mod compare;
-mod generate;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod list;
 mod live;
@@ -19,6 +20,7 @@ mod profile;
 mod program;
 mod run;
 mod setting;
+mod stop;
 mod target;
 mod top;
 mod tune;
@@ -43,6 +45,8 @@ struct Cli {
     command: Command,
 }
 
+turnwise_present::page_arguments!("turnwise", "compare");
+
 #[derive(Subcommand)]
 enum Command {
     Run(run::Args),
@@ -53,8 +57,8 @@ enum Command {
     Tune(Box<tune::Args>),
     Policy(policy_file::Args),
     List(list::Args),
-    Man(generate::ManArgs),
-    Completions(generate::CompletionArgs),
+    Man(ManArgs),
+    Completions(CompletionArgs),
 }
 
 /// The separate program for questions about locks and machines.

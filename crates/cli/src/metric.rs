@@ -18,15 +18,6 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
-    /// Returns its name in a sentence: the sum, the last, the mean.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Combine::Sum => "sum",
-            Combine::Last => "last",
-            Combine::Mean => "mean",
-        }
-    }
-
     fn of(self, values: &[f64]) -> f64 {
         let sum: f64 = values.iter().sum();
         match self {
@@ -57,20 +48,25 @@ pub(crate) enum Unit {
 }
 
 /// One compared figure.
+#[derive(Clone, Serialize)]
 pub(crate) struct Metric {
     /// Its key in JSON and its name in the table.
     pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) better: Better,
-    source: Source,
+    /// Whether the verdict is on it.
+    pub(crate) decides: bool,
+    /// For a metric that the program prints.
+    pub(crate) pattern: Option<String>,
+    pub(crate) combine: Option<Combine>,
+    #[serde(skip)]
+    pub(crate) source: Source,
 }
 
-enum Source {
+#[derive(Clone)]
+pub(crate) enum Source {
     Charged(fn(&Usage) -> f64),
-    Printed {
-        pattern: Regex,
-        combine: Combine,
-    },
+    Printed(Regex, Combine),
     /// Measured by other means than a run of the program.
     Measured,
 }
@@ -99,13 +95,7 @@ pub(crate) fn charged_help() -> impl Iterator<Item = (&'static str, &'static str
 
 /// Returns the metrics of every run.
 pub(crate) fn charged() -> Vec<Metric> {
-    let metric = |(name, _, unit, of): Charged| Metric {
-        name: name.to_owned(),
-        unit,
-        better: Better::Lower,
-        source: Source::Charged(of),
-    };
-    CHARGED.map(metric).into()
+    CHARGED.map(|(name, _, unit, of)| Metric::new(name, unit, Better::Lower, Source::Charged(of))).into()
 }
 
 /// Returns a metric's readable name: for a pattern, the words before its number (`orders per second: ([0-9.]+)`), if
@@ -125,6 +115,10 @@ pub(crate) enum Missing {
 }
 
 impl Metric {
+    fn new(name: &str, unit: Unit, better: Better, source: Source) -> Metric {
+        Metric { name: name.to_owned(), unit, better, decides: false, pattern: None, combine: None, source }
+    }
+
     /// Returns a metric that the program prints: the first group of `pattern`.
     ///
     /// The group's name names it (`(?<ops>[0-9]+)`), otherwise the pattern does. `reported` states the better
@@ -140,21 +134,13 @@ impl Metric {
             bail!("--metric '{pattern}': the name {name} is taken; give the group another one");
         }
         let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };
-        let source = Source::Printed { pattern: regex, combine };
-        Ok(Metric { name, unit: Unit::Printed, better: reported.unwrap_or(guess), source })
+        let metric = Metric::new(&name, Unit::Printed, reported.unwrap_or(guess), Source::Printed(regex, combine));
+        Ok(Metric { pattern: Some(pattern.to_owned()), combine: Some(combine), ..metric })
     }
 
     /// Returns a metric that is measured on a continuously running program.
     pub(crate) fn measured(name: &str, better: Better) -> Metric {
-        Metric { name: name.to_owned(), unit: Unit::Printed, better, source: Source::Measured }
-    }
-
-    /// Returns pattern and combination, for a metric that the program prints.
-    pub(crate) fn pattern(&self) -> Option<(&str, Combine)> {
-        match &self.source {
-            Source::Charged(_) | Source::Measured => None,
-            Source::Printed { pattern, combine } => Some((pattern.as_str(), *combine)),
-        }
+        Metric { decides: true, ..Metric::new(name, Unit::Printed, better, Source::Measured) }
     }
 
     /// Returns the value in one run, and the number of matches that it is combined from.
@@ -162,7 +148,7 @@ impl Metric {
         let (pattern, combine) = match &self.source {
             Source::Charged(of) => return Ok((of(usage), 1)),
             Source::Measured => return Err(Missing::NoMatch),
-            Source::Printed { pattern, combine } => (pattern, combine),
+            Source::Printed(pattern, combine) => (pattern, combine),
         };
         let groups = pattern.captures_iter(output).filter_map(|found| found.get(1));
         let numbers: Result<Vec<f64>, Missing> = groups.map(|group| number(group.as_str())).collect();

@@ -53,7 +53,7 @@ impl Variant {
 
     /// Returns the words of the command in front of the program; empty: there is none.
     pub(crate) fn prefix(&self) -> &[String] {
-        self.prefix.as_ref().map_or(&[], Prefix::words)
+        self.prefix.as_ref().map_or(&[], |prefix| &prefix.words)
     }
 
     /// Returns the options of `turnwise run` that give a program its locks, each followed by a space; `None`: there are

@@ -12,6 +12,7 @@ mod asleep;
 mod call;
 mod events;
 #[cfg(test)]
+#[path = "tests/hostile.rs"]
 mod hostile;
 mod images;
 mod living;
@@ -26,8 +27,8 @@ mod tracefs;
 mod tracer;
 mod unwind;
 
-pub use living::has_ended;
+pub use living::{has_ended, threads};
 pub use stacks::Living;
 pub use trace::Trace;
-pub use tracer::Tracer;
+pub use tracer::{Tracer, now_ns};
 pub use unwind::Dump;

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Lists the threads of a process.
-pub(crate) fn threads(pid: u32) -> Vec<u32> {
+#[must_use]
+pub fn threads(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

@@ -7,6 +7,42 @@ use clap_mangen::Man;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Defines the arguments of the commands `man` and `completions` of a program that has this name and this subcommand.
+#[macro_export]
+macro_rules! page_arguments {
+    ($program:literal, $command:literal) => {
+        /// Write the manual pages
+        #[derive(clap::Args)]
+        #[command(
+            long_about = concat!(
+                "Write the manual pages\n\nOne page for ", $program,
+                " and one for each subcommand, from the same table as the help.",
+            ),
+            after_long_help = concat!(
+                "Examples:\n  ", $program, " man ~/.local/share/man/man1 && man ", $program, "-", $command,
+                "\n  ", $program, " man /tmp/man && man /tmp/man/", $program, ".1",
+            )
+        )]
+        struct ManArgs {
+            /// The folder, which is created if necessary
+            #[arg(value_name = "DIR")]
+            directory: std::path::PathBuf,
+        }
+
+        /// Write a shell's completions to standard output
+        #[derive(clap::Args)]
+        #[command(after_long_help = concat!(
+            "Examples:\n  ", $program, " completions bash > ~/.local/share/bash-completion/completions/", $program,
+            "\n  ", $program, " completions zsh > ~/.zfunc/_", $program,
+            "\n  ", $program, " completions fish > ~/.config/fish/completions/", $program, ".fish",
+        ))]
+        struct CompletionArgs {
+            /// The shell
+            shell: $crate::pages::Shell,
+        }
+    };
+}
+
 /// Writes the pages of `command` and reports where.
 pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make the folder {}", directory.display()))?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ns\|time`, `n\|count`, `n\|plural("wait", "waits")`, `n\|percent(all)` | figures in sentences |
 //! | `ns\|t`, `n\|n`, `n\|some("wait", "waits")`, `n\|share(all)` | the same in few columns; an unknown one is `-` |
+//! | `text\|left(20)` | spaces fill the text up to this width |
 //! | `fit("for ", name, " by ", other, ": 3 s")` | a line: names share the room that the rest leaves; lists are chains |
 //! | `line(indent, text)` | a line, which is shortened if it is too long |
 //! | `fits(text)`, `joined(indent, a, b)` | whether one line has room for it; both on one line, or on two |
@@ -59,6 +60,7 @@ fn environment() -> Environment<'static> {
     env.add_filter("some", |n: Option<u64>, one: String, more: String| {
         format!("{} {}", n.map_or_else(unknown, short::count), if n == Some(1) { one } else { more })
     });
+    env.add_filter("left", |text: String, width: usize| format!("{text:<width$}"));
     env.add_function("fit", fit);
     env.add_function("line", |indent: usize, text: String| columns::line(indent, &text));
     env.add_function("fits", |text: String| columns::fits(&text));

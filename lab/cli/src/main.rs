@@ -4,7 +4,6 @@
 mod bench;
 mod calibrate;
 mod document;
-mod generate;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
@@ -31,6 +30,8 @@ struct Cli {
     command: Command,
 }
 
+turnwise_present::page_arguments!("turnwise-lab", "sim");
+
 #[derive(Subcommand)]
 enum Command {
     Bench(bench::BenchArgs),
@@ -39,8 +40,8 @@ enum Command {
     Reproduce(reproduce::Args),
     Mount(mount::Args),
     List(list::Args),
-    Man(generate::ManArgs),
-    Completions(generate::CompletionArgs),
+    Man(ManArgs),
+    Completions(CompletionArgs),
 }
 
 /// The program that makes other programs faster, and its subcommands.

@@ -11,11 +11,11 @@ use crate::variant::Variant;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use turnwise_preload_abi::Policy;
 use turnwise_profile::advice::{Advice, Experiment, Finding, Scope};
 use turnwise_profile::model::{LockId, Profile};
 use turnwise_profile::policy_rules;
+use turnwise_profile::template::{Words, context};
 
 /// An experiment that can be made.
 pub(crate) struct Trial {
@@ -73,9 +73,7 @@ fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<St
         rules.extend(found);
     }
     let mut text = format!("default = \"{}\"\n", Policy::Libc);
-    for conditions in rules {
-        let _ = write!(text, "\n[[rule]]\n{conditions}lock = \"{policy}\"\n");
-    }
+    text.extend(rules.iter().map(|conditions| format!("\n[[rule]]\n{conditions}lock = \"{policy}\"\n")));
     Some(text)
 }
 
@@ -122,43 +120,21 @@ impl Trial {
 
 /// Describes what was proved, and how to use it.
 pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, target: &Target) -> String {
-    let mut text = String::new();
-    let mut proved = 0;
-    for trial in trials.iter().filter(|trial| trial.is_proved(report)) {
-        proved += 1;
-        let _ = writeln!(text, "Proved: finding {}, {}.", trial.finding, use_it(trial, target));
-        if let Some(file) = &trial.file {
-            let lines = file.lines().map(|line| if line.is_empty() { "\n".into() } else { format!("    {line}\n") });
-            text += &lines.collect::<String>();
-        }
-    }
-    if proved == 0 {
-        let tried = trials.len();
-        let _ = match tried {
-            0 if advice.findings.is_empty() => {
-                writeln!(text, "{PROFILED} profiled runs showed nothing that other locks could improve.")
-            }
-            0 => writeln!(text, "No finding can be tested by changing locks."),
-            _ => writeln!(text, "No other lock was proved better (tried: {tried})."),
-        };
-    }
-    for (number, finding) in (1..).zip(&advice.findings) {
-        if finding.experiment.is_some() && !trials.iter().any(|trial| trial.finding == number) {
-            let _ = writeln!(
-                text,
-                "Finding {number} was not tried by itself: it shares the experiment of another finding, or \
-                 rules cannot name its locks."
-            );
-        }
-    }
-    text
-}
-
-fn use_it(trial: &Trial, target: &Target) -> String {
-    match &trial.file {
-        None => format!("by turnwise run --lock {} -- {}", trial.name, target.shown()),
-        Some(_) => format!("by turnwise run --policy FILE -- {}, with this FILE", target.shown()),
-    }
+    let proved = trials.iter().filter(|trial| trial.is_proved(report)).map(|trial| {
+        let lines = trial.file.as_ref().map(|file| file.lines().map(str::to_owned).collect::<Vec<_>>());
+        context! { finding => trial.finding, name => &trial.name, lines }
+    });
+    let is_alone = |number: &usize| trials.iter().any(|trial| trial.finding == *number);
+    let proposed = (1..).zip(&advice.findings).filter(|(_, finding)| finding.experiment.is_some());
+    let values = context! {
+        proved => proved.collect::<Vec<_>>(),
+        tried => trials.len(),
+        found => advice.findings.len(),
+        profiled => PROFILED,
+        command => target.shown(),
+        left => proposed.map(|(number, _)| number).filter(|number| !is_alone(number)).collect::<Vec<_>>(),
+    };
+    Words::of(include_str!("advise.jinja")).render(values)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::preload::run_probe::RunProbe;
 use crate::preload::{Library, Watch};
 use crate::profile;
 use crate::program::check_interposable;
+use crate::stop;
 use crate::target::{SAMPLE_METRIC, Target};
 use crate::variant::Variant;
 use anyhow::{Context, Result, bail};
@@ -33,7 +34,6 @@ use session::Session;
 use settings::Settings;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::{INTERRUPTED, print};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         variants.push(Variant::arm(arm)?);
     }
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
-    let stop = stop_flag()?;
+    let stop = stop::flag(true)?;
     let next = next::of_variants(&variants, &target);
     let report = compare(args, variants, &target, metrics, &stop)?;
     finish(&report, json, &next::text(&report, &next, &target))
@@ -79,7 +79,7 @@ fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result
 /// Profiles, tries the profile's advice, and reports which of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
-    let stop = stop_flag()?;
+    let stop = stop::flag(true)?;
     let is_for_people = !json.as_ref().is_some_and(OutputFile::is_stdout);
     let (profile, advice) = profiled(args, target, &Bounds { timeout: args.timeout, stop: &stop })?;
     if is_for_people {
@@ -233,14 +233,4 @@ fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
     }
     check_interposable(&target.path)?;
     Library::install().map(Some)
-}
-
-/// Returns a flag set by SIGINT, SIGTERM and SIGHUP; a second one ends turnwise immediately.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
 }

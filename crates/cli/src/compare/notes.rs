@@ -2,6 +2,7 @@
 
 use super::runs::Run;
 use crate::metric::{Metric, title};
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
@@ -72,10 +73,10 @@ fn uncontended(policies: &[String], runs: &[Run]) -> Option<String> {
 
 /// Describes how a figure is combined from several in the program's output.
 fn matches(metric: &Metric, runs: &[Run]) -> Option<String> {
-    let (_, combine) = metric.pattern()?;
+    let combine = metric.combine?.to_possible_value()?;
     let counts = || runs.iter().filter_map(|run| run.matches.get(&metric.name).copied());
     let (least, most) = (counts().min()?, counts().max()?);
-    let (name, how) = (title(&metric.name), combine.name());
+    let (name, how) = (title(&metric.name), combine.get_name());
     match (least, most) {
         (1, 1) => None,
         _ if least == most => Some(format!("{name} is the {how} of {most} matches in each run")),

@@ -1,6 +1,5 @@
 //! The comparison of two arms measured in pairs, by means other than running a program repeatedly.
 
-use super::report::MetricInfo;
 use super::runs::{Row, rows};
 use super::settings::Settings;
 use super::table::{sentence, table};
@@ -35,7 +34,7 @@ pub(crate) struct Round {
 /// The result of pairs.
 pub(crate) struct PairsReport {
     settings: Settings,
-    metrics: [MetricInfo; 1],
+    metrics: [Metric; 1],
     rounds: Vec<Round>,
     summaries: Vec<Row>,
     verdicts: Vec<Verdict>,
@@ -53,7 +52,7 @@ impl Pairs {
         let (looks, confidence, unit) = (vec![runs], CONFIDENCE, "rounds");
         let settings = Settings { policies, runs, looks, confidence, margin, seed, unit, ..Settings::default() };
         let verdicts = judge(&metric, &settings, &summaries);
-        PairsReport { settings, metrics: [MetricInfo::new(&metric, true)], rounds, summaries, verdicts }
+        PairsReport { settings, metrics: [metric], rounds, summaries, verdicts }
     }
 }
 

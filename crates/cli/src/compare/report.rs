@@ -5,7 +5,7 @@ use super::notes::notes;
 use super::runs::{Row, Run, complete_rounds, summarise};
 use super::settings::Settings;
 use super::verdict::{Verdict, judge};
-use crate::metric::{Better, Combine, Metric, Unit};
+use crate::metric::Metric;
 use crate::target::Target;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(crate) struct Report {
     /// The CPU use of others during the runs; `null`: the system does not report it.
     pub(crate) others: Option<Others>,
     pub(crate) settings: Settings,
-    pub(crate) metrics: Vec<MetricInfo>,
+    pub(crate) metrics: Vec<Metric>,
     pub(crate) runs: Vec<Run>,
     pub(crate) summaries: Vec<Row>,
     pub(crate) verdicts: Vec<Verdict>,
@@ -57,7 +57,11 @@ impl Report {
             machine: Machine::here(),
             others: None,
             settings: settings.clone(),
-            metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
+            metrics: metrics
+                .iter()
+                .enumerate()
+                .map(|(index, metric)| Metric { decides: index == 0, ..metric.clone() })
+                .collect(),
             runs: Vec::new(),
             summaries: Vec::new(),
             verdicts: Vec::new(),
@@ -83,23 +87,5 @@ impl Report {
         let summaries = summarise(metrics, settings, &runs);
         let verdicts = judge(&metrics[0], settings, &summaries);
         Report { runs, summaries, verdicts, notes, ..self }
-    }
-}
-
-#[derive(Serialize)]
-pub(crate) struct MetricInfo {
-    pub(crate) name: String,
-    pub(crate) unit: Unit,
-    pub(crate) better: Better,
-    /// Whether the verdict is on it.
-    pub(crate) decides: bool,
-    pub(crate) pattern: Option<String>,
-    pub(crate) combine: Option<Combine>,
-}
-
-impl MetricInfo {
-    pub(super) fn new(metric: &Metric, decides: bool) -> MetricInfo {
-        let (pattern, combine) = metric.pattern().map(|(pattern, combine)| (pattern.to_owned(), combine)).unzip();
-        MetricInfo { name: metric.name.clone(), unit: metric.unit, better: metric.better, decides, pattern, combine }
     }
 }

@@ -85,7 +85,7 @@ pub(crate) fn rows(
 }
 
 fn value(metric: &Metric, run: &Run) -> Option<f64> {
-    match metric.pattern() {
+    match metric.pattern {
         Some(_) => run.printed.get(&metric.name).copied(),
         None => metric.value(&run.usage, "").ok().map(|(value, _)| value),
     }

@@ -110,7 +110,7 @@ impl Session<'_> {
     fn record(&self, place: &RunId, outcome: Outcome) -> Result<Run> {
         self.check(place, &outcome)?;
         let (mut printed, mut matches) = (BTreeMap::new(), BTreeMap::new());
-        for metric in self.metrics.iter().filter(|metric| metric.pattern().is_some()) {
+        for metric in self.metrics.iter().filter(|metric| metric.pattern.is_some()) {
             let found = metric.value(&outcome.usage, &outcome.output);
             let (value, count) = found.map_err(|missing| explain(place, metric, &missing, &outcome.output))?;
             printed.insert(metric.name.clone(), value);
@@ -187,7 +187,7 @@ impl std::fmt::Display for RunId<'_> {
 }
 
 fn explain(place: &RunId, metric: &Metric, missing: &Missing, output: &str) -> anyhow::Error {
-    let pattern = metric.pattern().map_or(metric.name.as_str(), |(pattern, _)| pattern);
+    let pattern = metric.pattern.as_ref().unwrap_or(&metric.name);
     let what = match missing {
         Missing::NoMatch => "matches nothing in the output of the program".to_owned(),
         Missing::NotANumber(text) => format!("captured {text:?}, which is not a number; use a group such as ([0-9.]+)"),

@@ -1,9 +1,9 @@
 //! A report as text. If names leave no room for all in 80 columns, extremes are left out.
 
-use super::report::{MetricInfo, Report};
+use super::report::Report;
 use super::runs::{Row, complete_rounds};
 use super::verdict::figure;
-use crate::metric::{Better, Unit, title};
+use crate::metric::{Better, Metric, Unit, title};
 use std::fmt::Write;
 use turnwise_present::ending::columns;
 use turnwise_present::figures::scaled;
@@ -41,14 +41,14 @@ fn fitted(sentence: &str, columns: Option<usize>) -> String {
 const WIDTH: usize = 80;
 
 /// Returns the figures of all policies; without extremes, if they do not fit.
-pub(super) fn table(metrics: &[MetricInfo], rows: &[Row], baseline: &str) -> String {
+pub(super) fn table(metrics: &[Metric], rows: &[Row], baseline: &str) -> String {
     let whole = table_with(metrics, rows, baseline, true);
     let fits = whole.lines().all(|line| line.chars().count() <= WIDTH);
     if fits { whole } else { table_with(metrics, rows, baseline, false) }
 }
 
 /// Returns one line for each metric and contender, and above them the metric's name, which may be longer than a column.
-fn table_with(metrics: &[MetricInfo], rows: &[Row], baseline: &str, extremes: bool) -> String {
+fn table_with(metrics: &[Metric], rows: &[Row], baseline: &str, extremes: bool) -> String {
     /// The column of extremes.
     const EXTREMES: usize = 3;
     let mut table = table::ruled();
@@ -89,7 +89,7 @@ fn with_titles(lines: impl Iterator<Item = String>, titles: &[Option<String>]) -
     all.join("\n")
 }
 
-fn cells(metric: &MetricInfo, row: &Row) -> [String; 5] {
+fn cells(metric: &Metric, row: &Row) -> [String; 5] {
     let summary = &row.summary;
     let value = |value| shown(value, metric.unit);
     let (ratio, interval) = match row.to_baseline {

@@ -44,8 +44,8 @@ impl Counted {
     }
 
     fn figures(&self) -> Figures {
-        let figures = self.ended.as_ref().map(|ended| Figures::of(ended)).unwrap_or_default();
-        Figures { unfinished_ns: self.unfinished_ns, ..figures }
+        let ended = self.ended.as_ref().map(|ended| ended.totals).unwrap_or_default();
+        Figures { ended, unfinished_ns: self.unfinished_ns }
     }
 }
 

@@ -1,81 +1,45 @@
 //! The counts of a lock: differences of two looks, and sums over several locks.
 
-use turnwise_live::Lock;
+use std::ops::Deref;
+use turnwise_live::Totals;
+pub(crate) use turnwise_live::layout::BUCKETS;
 
-/// The number of buckets of a histogram; each holds waits from a power of two of nanoseconds up to the next.
-pub(crate) const BUCKETS: usize = 32;
-
-/// The counters of one lock, or of several.
+/// The waits for one lock, or for several, between two looks or since the program began.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Figures {
-    /// The number of waits that ended.
-    pub(crate) waits: u64,
-    /// The total time of those waits.
-    pub(crate) finished_ns: u64,
+    /// The waits that ended; the longest is that of all since the program began. They can be read like its own fields.
+    pub(crate) ended: Totals,
     /// The time that current waiters have waited so far.
     pub(crate) unfinished_ns: u64,
-    pub(crate) histogram: [u64; BUCKETS],
-    /// The longest of all waits since the program began.
-    pub(crate) longest_ns: u64,
-    pub(crate) sleeps: u64,
-    pub(crate) steals: u64,
-    pub(crate) handoffs: u64,
-    /// Waits that ended without the lock.
-    pub(crate) gave_up: u64,
+}
+
+impl Deref for Figures {
+    type Target = Totals;
+
+    fn deref(&self) -> &Totals {
+        &self.ended
+    }
 }
 
 impl Figures {
-    /// Returns the figures of a lock since its program began, without current waits.
-    pub(crate) fn of(lock: &Lock) -> Figures {
-        Figures {
-            waits: lock.waits,
-            finished_ns: lock.wait_ns,
-            unfinished_ns: 0,
-            histogram: lock.histogram,
-            longest_ns: lock.longest_ns,
-            sleeps: lock.sleeps,
-            steals: lock.steals,
-            handoffs: lock.handoffs,
-            gave_up: lock.gave_up,
-        }
-    }
-
     /// Returns how long threads waited, including current waiters.
     pub(crate) fn waited_ns(&self) -> u64 {
-        self.finished_ns.saturating_add(self.unfinished_ns)
+        self.ended.wait_ns.saturating_add(self.unfinished_ns)
     }
 
-    /// Returns the change since an earlier look. A look may miss counts that moved meanwhile, so counters may decrease.
+    /// Returns the change since an earlier look.
     pub(crate) fn since(&self, earlier: &Figures) -> Figures {
         let waited = self.waited_ns().saturating_sub(earlier.waited_ns());
-        let finished = self.finished_ns.saturating_sub(earlier.finished_ns);
-        Figures {
-            // A wait that ended now was partly counted before it ended.
-            finished_ns: finished.min(waited),
-            unfinished_ns: waited.saturating_sub(finished),
-            longest_ns: self.longest_ns,
-            ..self.with(earlier, u64::saturating_sub)
-        }
+        let ended = self.ended.since(&earlier.ended);
+        // A wait that ended now was partly counted before it ended.
+        let wait_ns = ended.wait_ns.min(waited);
+        Figures { ended: Totals { wait_ns, ..ended }, unfinished_ns: waited - wait_ns }
     }
 
     /// Adds another lock's figures.
     pub(crate) fn add(&mut self, other: &Figures) {
-        *self = Figures { longest_ns: self.longest_ns.max(other.longest_ns), ..self.with(other, u64::saturating_add) };
-    }
-
-    /// Combines each count with another lock's, or with that of another time.
-    fn with(&self, other: &Figures, combine: fn(u64, u64) -> u64) -> Figures {
-        Figures {
-            waits: combine(self.waits, other.waits),
-            finished_ns: combine(self.finished_ns, other.finished_ns),
-            unfinished_ns: combine(self.unfinished_ns, other.unfinished_ns),
-            histogram: std::array::from_fn(|bucket| combine(self.histogram[bucket], other.histogram[bucket])),
-            longest_ns: self.longest_ns,
-            sleeps: combine(self.sleeps, other.sleeps),
-            steals: combine(self.steals, other.steals),
-            handoffs: combine(self.handoffs, other.handoffs),
-            gave_up: combine(self.gave_up, other.gave_up),
-        }
+        self.ended.add(&other.ended);
+        self.unfinished_ns = self.unfinished_ns.saturating_add(other.unfinished_ns);
     }
 
     /// Returns a time that a share of the ended waits did not exceed, to the buckets' precision; `None`: none ended.
@@ -110,7 +74,7 @@ mod tests {
     use super::*;
 
     fn figures(waits: u64, finished_ns: u64, unfinished_ns: u64) -> Figures {
-        Figures { waits, finished_ns, unfinished_ns, ..Figures::default() }
+        Figures { ended: Totals { waits, wait_ns: finished_ns, ..Totals::default() }, unfinished_ns }
     }
 
     #[test]
@@ -129,16 +93,17 @@ mod tests {
 
     #[test]
     fn quantiles_lie_in_their_bucket_and_under_the_longest_wait() {
-        let mut figures = Figures { longest_ns: 5_000, ..Figures::default() };
+        let mut figures = Figures::default();
+        figures.ended.longest_ns = 5_000;
         assert_eq!(figures.quantile(0.5), None);
-        figures.histogram[10] = 98; // 1024 to 2047 ns
-        figures.histogram[12] = 2; // 4096 ns and more
+        figures.ended.histogram[10] = 98; // 1024 to 2047 ns
+        figures.ended.histogram[12] = 2; // 4096 ns and more
         let (median, high) = (figures.quantile(0.5).unwrap(), figures.quantile(0.99).unwrap());
         assert!((1_024..2_048).contains(&median), "{median}");
         assert!((4_096..=5_000).contains(&high), "{high}");
-        figures.histogram = [0; BUCKETS];
-        figures.histogram[BUCKETS - 1] = 1;
-        figures.longest_ns = 90_000_000_000;
+        figures.ended.histogram = [0; BUCKETS];
+        figures.ended.histogram[BUCKETS - 1] = 1;
+        figures.ended.longest_ns = 90_000_000_000;
         assert!(figures.quantile(1.0).unwrap() <= 90_000_000_000);
     }
 

@@ -7,6 +7,7 @@ mod figures;
 mod graph;
 mod history;
 #[cfg(test)]
+#[path = "tests/made_up.rs"]
 pub(crate) mod made_up;
 mod model;
 mod modules;

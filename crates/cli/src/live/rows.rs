@@ -266,9 +266,9 @@ mod tests {
         let look = |at, first, second: u64| {
             let mut rare = lock(0x200, second);
             // Its waits are rare and long.
-            rare.histogram = [0; super::super::figures::BUCKETS];
-            rare.histogram[25] = second;
-            (rare.longest_ns, rare.wait_ns) = (60_000_000, second * 40_000_000);
+            rare.totals.histogram = [0; super::super::figures::BUCKETS];
+            rare.totals.histogram[25] = second;
+            (rare.totals.longest_ns, rare.totals.wait_ns) = (60_000_000, second * 40_000_000);
             let threads = vec![waiting(1, 0x100, None, at, 10), waiting(2, 0x100, None, at, 10)];
             let threads = [threads, vec![waiting(3, 0x200, None, at, 5_000_000)]].concat();
             snapshot(at, vec![lock(0x100, first), rare], threads)

@@ -6,10 +6,10 @@ use super::rule::Subject;
 use crate::target::Target;
 use anyhow::Result;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_present::ending::{CHECK_FAILED, print};
+use turnwise_profile::template::{Words, context};
 
 /// Check a policy file: which locks its rules match
 ///
@@ -66,43 +66,26 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn text(file: &PolicyFile, compiled: &Compiled) -> String {
-    let mut text = String::new();
-    for (rule, found) in file.rules.iter().zip(&compiled.found) {
-        let _ = writeln!(text, "{}", rule.label(&file.origin));
-        for line in lines(&rule.subject, found) {
-            let _ = writeln!(text, "    {line}");
-        }
-    }
-    let _ = writeln!(text, "{}: all others: {}", file.origin, file.default.name());
-    if !compiled.warnings.is_empty() {
-        let _ = writeln!(text, "\n{}", compiled.shown_warnings(file));
-    }
-    text
-}
-
-fn lines(subject: &Subject, found: &[Match]) -> Vec<String> {
-    let mut lines: Vec<String> = found.iter().take(SHOWN_MAX).map(|found| line(subject, found)).collect();
-    if found.is_empty() {
-        lines.push("finds nothing".to_owned());
-    } else if found.len() > SHOWN_MAX {
-        lines.push(format!("and {} more", found.len() - SHOWN_MAX));
-    }
-    lines
-}
-
-fn line(subject: &Subject, found: &Match) -> String {
-    let Match { module, name, ranges } = found;
-    let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
-    let pieces = match ranges.len() {
-        1 => String::new(),
-        count => format!(" in {count} pieces"),
+    let rules = file.rules.iter().zip(&compiled.found).map(|(rule, found)| {
+        let shown = found.iter().take(SHOWN_MAX).map(|Match { module, name, ranges }| {
+            let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
+            context! { module, name, bytes, first => format!("{first:#x}"), pieces => ranges.len() }
+        });
+        let (subject, distance) = match &rule.subject {
+            Subject::All => ("all", None),
+            Subject::Symbol(_, distance) => ("symbol", distance.map(|distance| format!("{distance:#x}"))),
+            Subject::Function(_) => ("function", None),
+            Subject::Lines { .. } => ("lines", None),
+        };
+        let (label, shown) = (rule.label(&file.origin), shown.collect::<Vec<_>>());
+        context! { label, subject, distance, shown, more => found.len().saturating_sub(SHOWN_MAX) }
+    });
+    let values = context! {
+        rules => rules.collect::<Vec<_>>(),
+        origin => &file.origin,
+        default => file.default.name(),
+        warnings => compiled.shown_warnings(file),
     };
-    match subject {
-        Subject::All => format!("all locks that lie in {module} or that its code makes"),
-        Subject::Symbol(_, Some(distance)) => format!("the lock at {name}+{distance:#x} in {module} ({first:#x})"),
-        Subject::Symbol(_, None) => format!("locks in {name} in {module} ({first:#x}, {bytes} bytes{pieces})"),
-        Subject::Function(_) => format!("locks that {name} in {module} makes (code at {first:#x}{pieces})"),
-        Subject::Lines { .. } => format!("locks that these lines in {module} make (code at {first:#x}{pieces})"),
-    }
+    Words::of(include_str!("check.jinja")).render(values)
 }

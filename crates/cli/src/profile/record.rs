@@ -8,7 +8,6 @@ use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
-use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
@@ -20,6 +19,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
+use turnwise_futex_trace::now_ns;
 use turnwise_preload_abi::Policy;
 use turnwise_present::input_file;
 use turnwise_present::machine::Machine;
@@ -225,8 +225,7 @@ fn finish(file: &Path, status: ExitStatus, machine: &str) -> Result<(), Error> {
         (Some(code), _) => (EXITED, code),
         (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
     };
-    let monotonic_ns = monotonic_ns();
-    Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine })?)
+    Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns: now_ns(), machine })?)
 }
 
 /// Writes into the children's recordings how they ended, as far as known. One that cannot be written can still be read.
@@ -236,7 +235,7 @@ fn finish_children(files: &[PathBuf], machine: &str) {
             let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
             pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
         };
-        let _ = writer::look_after(file, monotonic_ns(), machine, runs);
+        let _ = writer::look_after(file, now_ns(), machine, runs);
     }
 }
 
@@ -246,11 +245,6 @@ fn note_checksums(file: &Path) {
     if let Ok(recording) = Recording::read(file) {
         let _ = writer::note_checksums(file, &checksums(&recording));
     }
-}
-
-pub(super) fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The CPU use of others while a program is watched.

@@ -117,10 +117,10 @@ mod tests {
     fn hot(waits: &[(usize, u64)], sleeps: u64, handoffs: u64) -> (View, Names, Row) {
         let (_, view, mut names) = server();
         let mut row = rows(&view, &mut names, &Wanted::default(), 1).0.remove(0);
-        row.now.histogram.fill(0);
-        waits.iter().for_each(|(bucket, waits)| row.now.histogram[*bucket] = *waits);
-        row.now.waits = waits.iter().map(|(_, waits)| waits).sum();
-        (row.now.sleeps, row.now.handoffs) = (sleeps, handoffs);
+        row.now.ended.histogram.fill(0);
+        waits.iter().for_each(|(bucket, waits)| row.now.ended.histogram[*bucket] = *waits);
+        row.now.ended.waits = waits.iter().map(|(_, waits)| waits).sum();
+        (row.now.ended.sleeps, row.now.ended.handoffs) = (sleeps, handoffs);
         (view, names, row)
     }
 

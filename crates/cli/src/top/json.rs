@@ -24,7 +24,8 @@ pub(super) fn line(view: &View, names: &mut Names, rows: &[Row], found: usize) -
     format!("{look}\n")
 }
 
-fn process_value(view: &View, process: &Process) -> Value {
+/// Returns a process without its locks.
+pub(super) fn process_value(view: &View, process: &Process) -> Value {
     let threads = || view.threads.iter().filter(|thread| thread.process == process.id);
     let settings = |rule: &Rule| json!({ "name": rule.label, "settings": shown(&rule.values) });
     json!({

@@ -13,15 +13,13 @@ mod view;
 use crate::compare::parse_time;
 use crate::live::{Model, Names, Row, Sort, View, Wanted, Watch, Which, rows};
 use crate::next::after_look;
+use crate::stop;
 use anyhow::{Result, bail};
 use openmetrics::Exporter;
 use serve::Place;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use turnwise_present::ending::print;
 
 /// Show what the locks of running programs do now
@@ -95,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if on_terminal {
         return terminal::run(watch, wanted, args.interval());
     }
-    let stop = stop()?;
+    let stop = stop::flag(false)?;
     if let Some(place) = &args.openmetrics {
         let exporter = Exporter::new(watch, wanted, args.limit);
         match place {
@@ -109,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut view = printer.model.step(&watch.snapshots()?);
     loop {
         let is_over = !view.processes.iter().any(|process| process.alive);
-        if !is_over && !sleep(args.interval(), &stop) {
+        if !is_over && !stop::sleep(args.interval(), &stop) {
             return Ok(ExitCode::SUCCESS);
         }
         if !is_over {
@@ -120,28 +118,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-}
-
-/// Returns a flag set by Ctrl-C and by termination signals.
-fn stop() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
-
-/// Returns whether the time passed before a request to stop.
-fn sleep(time: Duration, stop: &AtomicBool) -> bool {
-    let end = Instant::now() + time;
-    while !stop.load(Ordering::Relaxed) {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(50)));
-    }
-    false
 }
 
 /// Prints looks.

@@ -1,9 +1,10 @@
 //! `turnwise top --openmetrics`: all totals of locks, as OpenMetrics text, for Prometheus and similar tools.
 //! `openmetrics.jinja` has the metrics.
 
+use super::json;
 use crate::live::{BUCKETS, Model, Names, Process, Row, View, Wanted, Watch, lower_bound, rows};
 use anyhow::Result;
-use turnwise_profile::template::{Value, Words, context};
+use turnwise_profile::template::{Serde, Value, Words, context};
 
 /// The buckets of the histogram: every second power of two from about a microsecond to four seconds.
 const FIRST_BUCKET: usize = 10;
@@ -60,7 +61,7 @@ fn lock_values(row: &Row) -> Value {
     context! {
         labels => written(&labels),
         buckets, count,
-        wait_seconds => seconds(row.total.finished_ns),
+        wait_seconds => seconds(row.total.wait_ns),
         sleeps => row.total.sleeps,
         steals => row.total.steals,
         handoffs => row.total.handoffs,
@@ -72,13 +73,8 @@ fn lock_values(row: &Row) -> Value {
 }
 
 fn process_values(view: &View, process: &Process) -> Value {
-    context! {
-        labels => written(&[("pid", process.id.pid.to_string()), ("program", process.name.clone())]),
-        up => u64::from(process.alive),
-        threads => view.threads.iter().filter(|thread| thread.process == process.id).count(),
-        lost_waits => process.lost.waits.saturating_add(process.lost.nested),
-        lost_threads => process.lost.threads,
-    }
+    let labels = written(&[("pid", process.id.pid.to_string()), ("program", process.name.clone())]);
+    context! { labels, up => u64::from(process.alive), ..Value::from(Serde(json::process_value(view, process))) }
 }
 
 /// Writes labels; no value ends its quotation marks or its line.
@@ -113,7 +109,7 @@ pub(super) mod tests {
     pub(in crate::top) fn made_up() -> String {
         let threads = vec![waiting(11, 0x100, Some(13), BEGIN, 3_000_000), running(13)];
         let mut hot = lock(0x100, 1_000);
-        hot.histogram[31] = 5;
+        hot.totals.histogram[31] = 5;
         let mut look = snapshot(BEGIN, vec![hot, lock(0x200, 10)], threads);
         look.lost.threads = 2;
         let mut names = Names::given(&[(id(0x100), "std::map<\"a\\b\">::lock\n"), (id(0x200), "log")], &[]);

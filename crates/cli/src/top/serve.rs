@@ -1,7 +1,7 @@
 //! Delivers OpenMetrics text: to clients at an address, or into a file at each interval.
 
 use super::openmetrics::Exporter;
-use super::sleep;
+use crate::stop::sleep;
 use anyhow::{Context, Result};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -3,6 +3,7 @@
 use super::app::App;
 use super::view::{Look, draw};
 use crate::live::{Wanted, Watch};
+use crate::stop;
 use anyhow::{Context, Result};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
@@ -16,7 +17,7 @@ const STEP: Duration = Duration::from_millis(200);
 
 /// Shows the view until the user ends it.
 pub(super) fn run(mut watch: Watch, wanted: Wanted, interval: Duration) -> Result<ExitCode> {
-    let stop = super::stop()?;
+    let stop = stop::flag(false)?;
     end_with_the_terminal()?;
     let mut app = App::new(wanted);
     app.look(&watch.snapshots()?);

@@ -7,13 +7,12 @@ use crate::measure::{Bounds, End};
 use crate::metric::{Better, Metric};
 use crate::next::next;
 use crate::setting::{Assignment, shown};
+use crate::stop;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use turnwise_live::{Channel, Rule, Snapshot, Target, Tuner};
 use turnwise_present::ending::{Failure, INTERRUPTED};
 use turnwise_present::json;
@@ -23,8 +22,6 @@ use turnwise_present::output_file::OutputFile;
 /// The version of the schema of `--json`, which `docs/tune.md` describes; raised when a field changes its meaning or is
 /// removed.
 const SCHEMA: u32 = 1;
-/// The interval of checks for the user's request to stop.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Puts settings in force, and restores the old ones on drop.
 struct Switch {
@@ -77,7 +74,7 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     let named = Program::look(channel)?.named(&trial.name)?;
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let started = SystemTime::now();
-    let stop = stop()?;
+    let stop = stop::flag(false)?;
     let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
     let switch = Switch::new(channel, named, trial)?;
     let rounds = measured.rounds(&switch);
@@ -116,15 +113,6 @@ fn after(pid: u32, trial: &Assignment, pairs: &PairsReport) -> String {
     }
 }
 
-/// Returns a flag set by Ctrl-C and by termination signals, however often: the settings are restored first.
-fn stop() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
-
 impl Trial<'_> {
     fn metric(&self) -> Metric {
         match &self.args.metric_cmd {
@@ -160,7 +148,7 @@ impl Trial<'_> {
     fn measure(&self) -> Result<Option<f64>> {
         let value = match &self.args.metric_cmd {
             None => self.waiting(self.args.time.unwrap_or(Duration::from_secs(1)))?,
-            Some(_) if !self.pass(self.args.time.unwrap_or(Duration::from_millis(200))) => None,
+            Some(_) if !stop::sleep(self.args.time.unwrap_or(Duration::from_millis(200)), self.stop) => None,
             Some(command) => self.command(command)?,
         };
         if !self.channel.is_alive() {
@@ -169,27 +157,14 @@ impl Trial<'_> {
         Ok(value)
     }
 
-    /// Lets time pass; `false`: the user stopped it.
-    fn pass(&self, time: Duration) -> bool {
-        let end = Instant::now() + time;
-        while !self.stop.load(Relaxed) {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            std::thread::sleep(left.min(LOOK));
-        }
-        false
-    }
-
     /// Returns how many threads wait for the locks on average. Earlier waits count little: a fifth of the time passes
     /// first.
     fn waiting(&self, time: Duration) -> Result<Option<f64>> {
-        if !self.pass(time / 5) {
+        if !stop::sleep(time / 5, self.stop) {
             return Ok(None);
         }
         let before = self.channel.snapshot()?;
-        if !self.pass(time) {
+        if !stop::sleep(time, self.stop) {
             return Ok(None);
         }
         let after = self.channel.snapshot()?;

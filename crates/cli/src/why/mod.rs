@@ -9,6 +9,7 @@ use anyhow::Result;
 use looks::Looks;
 use std::process::ExitCode;
 use std::time::Duration;
+use turnwise_futex_trace::threads;
 use turnwise_present::ending::{STUCK, print};
 
 /// The time between two looks: a wait that lasts from one to the next is not transient.
@@ -58,13 +59,9 @@ fn threads_of(pid: u32) -> Option<usize> {
 /// Returns whether any thread of a process but these can make progress by itself. One that waits in the kernel to be
 /// woken by another, without a timeout (a condition variable, a join), cannot.
 fn goes_on(pid: u32, but: &[u32]) -> bool {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let others = tasks.filter(|task| {
-        let tid = task.file_name().to_str().and_then(|name| name.parse().ok());
-        tid.is_some_and(|tid| !but.contains(&tid))
-    });
-    let read = |task: &std::fs::DirEntry, name: &str| std::fs::read_to_string(task.path().join(name)).ok();
-    others.into_iter().any(|task| match (read(&task, "syscall"), read(&task, "wchan")) {
+    let read = |tid: u32, name: &str| std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
+    let mut others = threads(pid).into_iter().filter(|tid| !but.contains(tid));
+    others.any(|tid| match (read(tid, "syscall"), read(tid, "wchan")) {
         (Some(call), _) => !waits_to_be_woken(&call),
         // Only a debugger may see the call; this shows less.
         (None, Some(place)) => !place.starts_with("futex"),

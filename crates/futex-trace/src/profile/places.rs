@@ -10,26 +10,7 @@ use turnwise_profile::waits::{Key, Waits};
 /// Libraries whose functions only pass a wait on to the kernel.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
 /// Functions of other files that only pass a wait on to the kernel, by the prefixes of their names.
-const FUNCTIONS: &[&str] = &[
-    "__futex",
-    "__lll_",
-    "__internal_syscall",
-    "__syscall",
-    "__pthread_",
-    "___pthread_",
-    "pthread_",
-    "__new_sem_",
-    "sem_",
-    "mtx_",
-    "cnd_",
-    "std::sys::",
-    "std::sync::",
-    "std::thread::",
-    "<std::",
-    "core::",
-    "parking_lot",
-    "lock_api::",
-];
+const FUNCTIONS: &str = include_str!("functions.txt");
 
 /// A stack in a profile's form.
 #[derive(Clone, Debug)]
@@ -91,7 +72,7 @@ fn is_of_library(frame: &Frame) -> bool {
 /// Returns whether a function only passes a wait on to the kernel.
 pub(super) fn passes_on(frame: &Frame) -> bool {
     let library = is_of_library(frame);
-    let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));
+    let function = frame.function == "syscall" || FUNCTIONS.lines().any(|name| frame.function.starts_with(name));
     let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
     library || function || last.contains("futex") || is_lock_class(frame)
 }

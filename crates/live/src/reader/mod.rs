@@ -19,7 +19,7 @@ pub use absent::{no_room, why_no_view};
 pub use error::{Error, Fault};
 pub use record::{Recorded, Recorder, Registers, Released};
 pub use rules::{Addresses, Rule, Target, Tuner};
-pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Unloaded, Unloads, Waiting};
+pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Totals, Unloaded, Unloads, Waiting};
 
 use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;

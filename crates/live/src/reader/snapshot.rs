@@ -1,9 +1,9 @@
 //! The contents of a snapshot.
 
 use super::rules::Rule;
-use crate::layout::{BUCKETS, EVENTS};
+use crate::layout::BUCKETS;
 use crate::{Kind, numbered};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -72,20 +72,13 @@ impl Unloads {
     }
 }
 
-/// The totals of the waits for a lock in one way. A readers-writer lock with waiting readers and writers counts as two.
-#[derive(Clone, Debug)]
-pub struct Lock {
-    /// Its address; in a module that was loaded in the place of others, with their number ([`crate::unnumbered`]).
-    pub address: u64,
-    /// The way of waiting.
-    pub kind: Kind,
+/// The totals of waits: for a lock, at one of its call sites, or for several locks together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
     /// Waits that have ended.
     pub waits: u64,
     /// The total length of these.
     pub wait_ns: u64,
-    /// Their lengths: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first also has shorter ones, the
-    /// last also longer ones.
-    pub histogram: [u64; BUCKETS],
     /// The length of the longest.
     pub longest_ns: u64,
     /// The number of sleeps.
@@ -96,6 +89,45 @@ pub struct Lock {
     pub handoffs: u64,
     /// Waits that ended without the lock, at their deadline.
     pub gave_up: u64,
+    /// Their lengths: bucket `n` has waits of `2^n` ns and more, below `2^(n+1)`; the first also has shorter ones, the
+    /// last also longer ones.
+    pub histogram: [u64; BUCKETS],
+}
+
+impl Totals {
+    /// Adds others, without overflow, whatever a damaged file contains.
+    pub fn add(&mut self, more: &Totals) {
+        self.longest_ns = self.longest_ns.max(more.longest_ns);
+        self.combine(more, u64::saturating_add);
+    }
+
+    /// Returns the change since an earlier look, with the longest wait of all. A look may miss counts that moved
+    /// meanwhile, so counts may decrease: that is no change.
+    #[must_use]
+    pub fn since(mut self, earlier: &Totals) -> Totals {
+        self.combine(earlier, u64::saturating_sub);
+        self
+    }
+
+    fn combine(&mut self, other: &Totals, combine: fn(u64, u64) -> u64) {
+        let Totals { waits, wait_ns, longest_ns: _, sleeps, steals, handoffs, gave_up, histogram } = self;
+        let counts = [waits, wait_ns, sleeps, steals, handoffs, gave_up].into_iter().chain(histogram);
+        let others = [other.waits, other.wait_ns, other.sleeps, other.steals, other.handoffs, other.gave_up];
+        for (count, other) in counts.zip(others.into_iter().chain(other.histogram)) {
+            *count = combine(*count, other);
+        }
+    }
+}
+
+/// A lock that threads waited for in one way. A readers-writer lock with waiting readers and writers counts as two.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// Its address; in a module that was loaded in the place of others, with their number ([`crate::unnumbered`]).
+    pub address: u64,
+    /// The way of waiting.
+    pub kind: Kind,
+    /// The waits for it. They can be read like its own fields.
+    pub totals: Totals,
     /// The number of the policy file's rule for it ([`super::Target::FileRule`]); `None`: it has none.
     pub rule: Option<u32>,
     /// When a thread's last wait for it ended, if no thread has begun another since; `None`: unknown.
@@ -104,6 +136,14 @@ pub struct Lock {
     pub site: u64,
     /// All of its call sites; the one with most wait time first.
     pub sites: Vec<Site>,
+}
+
+impl Deref for Lock {
+    type Target = Totals;
+
+    fn deref(&self) -> &Totals {
+        &self.totals
+    }
 }
 
 /// The totals of the waits for a lock at one call site.
@@ -128,18 +168,10 @@ pub struct SiteSum {
     pub kind: Kind,
     /// The address to which the call returns; 0: unknown.
     pub address: u64,
-    /// The total length of the waits that have ended.
-    pub wait_ns: u64,
-    /// The length of the longest.
-    pub longest_ns: u64,
-    /// Sleeps, acquisitions past threads that slept, acquisitions by a hand-off.
-    pub events: [u64; EVENTS],
-    /// Waits that ended without the lock.
-    pub gave_up: u64,
+    /// The waits.
+    pub totals: Totals,
     /// The number of the policy file's rule for the lock; `None`: it has none.
     pub rule: Option<u32>,
-    /// The lengths of the waits, as in [`Lock::histogram`].
-    pub histogram: [u64; BUCKETS],
 }
 
 /// A thread that has waited for a lock, or holds one that others wait for.

@@ -5,10 +5,10 @@
 
 use super::clock::Clock;
 use super::copy::BlockCopy;
-use super::snapshot::{Lock, Site, SiteSum};
+use super::snapshot::{Lock, Site, SiteSum, Totals};
 use super::table::Table;
+use crate::Key;
 use crate::layout::{self, BUCKETS, Entry, LOCKS, Wait, flags, state};
-use crate::{Key, Kind};
 use core::cmp::Reverse;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -180,21 +180,14 @@ pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec
     for (key, sum) in of_table.chain(blocks.iter().flat_map(|block| of_block(block, clock))) {
         let place = *places.entry((key, sum.address)).or_insert(sites.len());
         match sites.get_mut(place) {
-            Some(site) => merge(site, &sum),
+            Some(site) => {
+                site.totals.add(&sum.totals);
+                site.rule = site.rule.max(sum.rule);
+            }
             None => sites.push(sum),
         }
     }
     sites
-}
-
-fn merge(site: &mut SiteSum, sum: &SiteSum) {
-    let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
-    grow(&mut site.wait_ns, sum.wait_ns);
-    grow(&mut site.gave_up, sum.gave_up);
-    site.rule = site.rule.max(sum.rule);
-    site.longest_ns = site.longest_ns.max(sum.longest_ns);
-    site.events.iter_mut().zip(sum.events).for_each(|(count, more)| grow(count, more));
-    site.histogram.iter_mut().zip(sum.histogram).for_each(|(count, more)| grow(count, more));
 }
 
 /// Returns a block's figures: the entries that were stable, and the wait that ended last.
@@ -230,20 +223,19 @@ fn last(block: &BlockCopy, clock: &Clock) -> Option<(Key, u64)> {
 
 fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {
     let key = Key::read(entry.key.load(Relaxed))?;
-    Some((
-        key,
-        SiteSum {
-            lock: key.address(),
-            kind: key.kind(),
-            address: entry.site.load(Relaxed),
-            wait_ns: entry.wait_ns.load(Relaxed),
-            longest_ns: entry.longest_ns.load(Relaxed),
-            events: [&entry.sleeps, &entry.steals, &entry.handoffs].map(|count: &AtomicU32| count.load(Relaxed).into()),
-            gave_up: entry.gave_up.load(Relaxed).into(),
-            rule: rule(&entry.rule),
-            histogram: entry.histogram.each_ref().map(|count| count.load(Relaxed).into()),
-        },
-    ))
+    let histogram = entry.histogram.each_ref().map(|count| count.load(Relaxed).into());
+    let count = |count: &AtomicU32| count.load(Relaxed).into();
+    let totals = Totals {
+        waits: histogram.iter().fold(0_u64, |all, count| all.saturating_add(*count)),
+        wait_ns: entry.wait_ns.load(Relaxed),
+        longest_ns: entry.longest_ns.load(Relaxed),
+        sleeps: count(&entry.sleeps),
+        steals: count(&entry.steals),
+        handoffs: count(&entry.handoffs),
+        gave_up: count(&entry.gave_up),
+        histogram,
+    };
+    Some(of_key(key, entry.site.load(Relaxed), totals, rule(&entry.rule)))
 }
 
 fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
@@ -251,21 +243,15 @@ fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
     let mut histogram = [0; BUCKETS];
     histogram[layout::bucket(ns)] = 1;
     let happened = |n: usize| wait.after[n].load(Relaxed).wrapping_sub(wait.before[n].load(Relaxed)).into();
-    let key = Key::read(wait.key.load(Relaxed))?;
-    Some((
-        key,
-        SiteSum {
-            lock: key.address(),
-            kind: key.kind(),
-            address: wait.site.load(Relaxed),
-            wait_ns: ns,
-            longest_ns: ns,
-            events: core::array::from_fn(happened),
-            gave_up: u64::from(wait.flags.load(Relaxed) & flags::GAVE_UP != 0),
-            rule: None, // until it is counted
-            histogram,
-        },
-    ))
+    let [sleeps, steals, handoffs] = core::array::from_fn(happened);
+    let gave_up = u64::from(wait.flags.load(Relaxed) & flags::GAVE_UP != 0);
+    let totals = Totals { waits: 1, wait_ns: ns, longest_ns: ns, sleeps, steals, handoffs, gave_up, histogram };
+    // Its rule is known when it is counted.
+    Some(of_key(Key::read(wait.key.load(Relaxed))?, wait.site.load(Relaxed), totals, None))
+}
+
+fn of_key(key: Key, address: u64, totals: Totals, rule: Option<u32>) -> (Key, SiteSum) {
+    (key, SiteSum { lock: key.address(), kind: key.kind(), address, totals, rule })
 }
 
 /// Returns the number of a rule.
@@ -274,53 +260,27 @@ fn rule(word: &AtomicU64) -> Option<u32> {
 }
 
 fn empty(key: Key, sites: Vec<Site>) -> Lock {
-    let (address, kind): (u64, Kind) = (key.address(), key.kind());
-    Lock {
-        address,
-        kind,
-        waits: 0,
-        wait_ns: 0,
-        histogram: [0; BUCKETS],
-        longest_ns: 0,
-        sleeps: 0,
-        steals: 0,
-        handoffs: 0,
-        gave_up: 0,
-        rule: None,
-        last_ns: None,
-        site: 0,
-        sites,
-    }
+    let (address, kind) = (key.address(), key.kind());
+    Lock { address, kind, totals: Totals::default(), rule: None, last_ns: None, site: 0, sites }
 }
 
-/// Adds without overflow, whatever a damaged file contains.
+/// Adds the waits at a call site to those of its lock.
 fn add(lock: &mut Lock, sum: &SiteSum) {
-    let waits = sum.histogram.iter().fold(0_u64, |all, count| all.saturating_add(*count));
-    let grow = |count: &mut u64, more: u64| *count = count.saturating_add(more);
-    grow(&mut lock.waits, waits);
-    grow(&mut lock.wait_ns, sum.wait_ns);
-    for (count, more) in lock.histogram.iter_mut().zip(sum.histogram) {
-        grow(count, more);
+    let more = &sum.totals;
+    // Among sites with equally long waits the first, independent of the order in which they are added.
+    let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);
+    if more.waits > 0 && (more.longest_ns > lock.longest_ns || more.longest_ns == lock.longest_ns && is_first) {
+        lock.site = sum.address;
     }
-    for (count, more) in [&mut lock.sleeps, &mut lock.steals, &mut lock.handoffs].into_iter().zip(sum.events) {
-        grow(count, more);
-    }
-    grow(&mut lock.gave_up, sum.gave_up);
+    lock.totals.add(more);
     lock.rule = lock.rule.max(sum.rule);
-    if waits > 0 {
-        // Among sites with equally long waits the first, independent of the order in which they are added.
-        let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);
-        if sum.longest_ns > lock.longest_ns || sum.longest_ns == lock.longest_ns && is_first {
-            (lock.longest_ns, lock.site) = (sum.longest_ns, sum.address);
-        }
-    }
     let new = Site { address: sum.address, waits: 0, wait_ns: 0, longest_ns: 0 };
     let place = lock.sites.iter().position(|site| site.address == sum.address).unwrap_or_else(|| {
         lock.sites.push(new);
         lock.sites.len() - 1
     });
     let site = &mut lock.sites[place];
-    grow(&mut site.waits, waits);
-    grow(&mut site.wait_ns, sum.wait_ns);
-    site.longest_ns = site.longest_ns.max(sum.longest_ns);
+    site.waits = site.waits.saturating_add(more.waits);
+    site.wait_ns = site.wait_ns.saturating_add(more.wait_ns);
+    site.longest_ns = site.longest_ns.max(more.longest_ns);
 }

@@ -6,6 +6,7 @@
 mod context;
 mod rules;
 #[cfg(test)]
+#[path = "tests/sample.rs"]
 mod sample;
 mod text;
 

@@ -7,43 +7,15 @@ use crate::model::{Frame, FrameId, Profile};
 use crate::symbols::Symbols;
 use std::collections::HashMap;
 
-/// Functions and classes that only pass a lock on; those of Rust are parts of the program's functions.
-const LOCK_CLASSES: &[&str] = &[
-    "std::mutex::",
-    "std::timed_mutex::",
-    "std::recursive_mutex::",
-    "std::recursive_timed_mutex::",
-    "std::shared_mutex::",
-    "std::shared_timed_mutex::",
-    "std::__shared_mutex_pthread::",
-    "std::__shared_timed_mutex_base::",
-    "std::__timed_mutex_impl",
-    "std::__glibcxx_rwlock_",
-    "std::lock_guard<",
-    "std::unique_lock<",
-    "std::scoped_lock<",
-    "std::shared_lock<",
-    "std::condition_variable::",
-    "std::condition_variable_any::",
-    "std::_V2::condition_variable_any::",
-    "std::__condvar::",
-    "std::lock<",
-    "std::try_lock<",
-    "__glibcxx_rwlock_",
-    "__gthread_",
-    "__gthrw_",
-    "<std::",
-    "turnwise::",
-    "<turnwise::",
-    "lock_api::",
-    "<lock_api::",
-];
+/// Functions and classes that only pass a lock on, by the prefixes of their names; those of Rust are parts of the
+/// program's functions.
+const LOCK_CLASSES: &str = include_str!("lock_classes.txt");
 
 /// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
-    LOCK_CLASSES.iter().any(|class| plain.starts_with(class))
+    LOCK_CLASSES.lines().any(|class| plain.starts_with(class))
 }
 
 /// Returns the frames of a call site, by its return address, without those of lock classes at its inner end; at least

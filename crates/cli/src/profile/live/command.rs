@@ -5,13 +5,14 @@ use super::{Look, PERIOD_NS, STEP, Seen, maker, observed};
 use crate::live::Modules;
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
-use crate::profile::record::{exit_code, monotonic_ns, spawn, wait_beside};
+use crate::profile::record::{exit_code, spawn, wait_beside};
 use crate::program::check_interposable;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
+use turnwise_futex_trace::now_ns;
 use turnwise_live::{Channel, Error, Snapshot, no_room, why_no_view};
 use turnwise_profile::model::Profile;
 
@@ -23,7 +24,7 @@ pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profi
     check_interposable(&target.path).context("--waits")?;
     let mut command = target.start();
     locks.apply(&Library::install()?, &mut command);
-    let (started, started_ns) = (SystemTime::now(), monotonic_ns());
+    let (started, started_ns) = (SystemTime::now(), now_ns());
     let (seen, status) = wait_beside(|| spawn(command, target), |pid, is_over| recorded(pid, started_ns, is_over))?;
     let seen = seen.context("--waits")?;
     let words = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -40,7 +41,7 @@ fn recorded(pid: u32, started_ns: u64, is_over: impl Fn() -> bool) -> Result<See
     let channel = match view(pid, &is_over) {
         Ok(channel) => channel,
         Err(missing) => {
-            let (last, log, modules) = (nothing(monotonic_ns()), Log::new(started_ns, pid), Modules::none());
+            let (last, log, modules) = (nothing(now_ns()), Log::new(started_ns, pid), Modules::none());
             return Ok(Seen { first, last, log, modules, losses: (0, 0), others: Vec::new(), missing });
         }
     };

@@ -215,23 +215,18 @@ fn waited_ns(wait: &Waiting, look: &Look) -> u64 {
 }
 
 fn usage(sum: &SiteSum, before: Option<&SiteSum>) -> Usage {
-    let count = |place: usize| sum.histogram[place].saturating_sub(before.map_or(0, |sum| sum.histogram[place]));
-    let bound = |place: usize| (2_u64 << place) - 1;
-    let buckets: Vec<(u64, u64)> =
-        (0..sum.histogram.len()).map(|place| (bound(place), count(place))).filter(|(_, count)| *count > 0).collect();
-    let longest_before = before.map_or(0, |sum| sum.longest_ns);
+    let before = before.map(|sum| sum.totals).unwrap_or_default();
+    let since = sum.totals.since(&before);
+    let counts = since.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+    let buckets: Vec<(u64, u64)> = counts.map(|(place, count)| ((2 << place) - 1, *count)).collect();
     let last_bound = buckets.last().map_or(0, |(bound, _)| *bound);
     // The longest wait of all is known to be in this time only if it is longer than the one before.
-    let max_ns = if sum.longest_ns > longest_before { sum.longest_ns } else { last_bound.min(sum.longest_ns) };
-    let wait = Distribution {
-        count: buckets.iter().map(|(_, count)| count).sum(),
-        sum_ns: sum.wait_ns.saturating_sub(before.map_or(0, |sum| sum.wait_ns)),
-        max_ns,
-        buckets,
-    };
-    let gave_up = sum.gave_up.saturating_sub(before.map_or(0, |sum| sum.gave_up));
-    let event = |event: usize| sum.events[event].saturating_sub(before.map_or(0, |sum| sum.events[event]));
-    let [sleeps, steals, handoffs] = [0, 1, 2].map(|number| Some(event(number)));
-    let events = Events { sleeps, steals, handoffs, watched: wait.count, ..Events::default() };
-    Usage { contended: wait.count.saturating_sub(gave_up), failed: gave_up, wait, events, ..Usage::default() }
+    let is_new = since.longest_ns > before.longest_ns;
+    let max_ns = if is_new { since.longest_ns } else { last_bound.min(since.longest_ns) };
+    let count = buckets.iter().map(|(_, count)| count).sum();
+    let wait = Distribution { count, sum_ns: since.wait_ns, max_ns, buckets };
+    let [sleeps, steals, handoffs] = [since.sleeps, since.steals, since.handoffs].map(Some);
+    let events = Events { sleeps, steals, handoffs, watched: count, ..Events::default() };
+    let (contended, failed) = (count.saturating_sub(since.gave_up), since.gave_up);
+    Usage { contended, failed, wait, events, ..Usage::default() }
 }

@@ -3,7 +3,7 @@
 use super::model::{LockId, Model, ProcessId, View};
 use super::names::Names;
 use std::sync::Arc;
-use turnwise_live::{Kind, Lock, Site, Snapshot, Thread, Waiting};
+use turnwise_live::{Kind, Lock, Site, Snapshot, Thread, Totals, Waiting};
 
 pub(crate) const PROCESS: ProcessId = ProcessId { pid: 4_000_001, start: 5 };
 pub(crate) const SECOND: u64 = 1_000_000_000;
@@ -18,9 +18,7 @@ pub(crate) fn id(address: u64) -> LockId {
 pub(crate) fn lock(address: u64, waits: u64) -> Lock {
     let mut histogram = [0; super::figures::BUCKETS];
     histogram[10] = waits;
-    Lock {
-        address,
-        kind: Kind::Mutex,
+    let totals = Totals {
         waits,
         wait_ns: waits * 1_500,
         histogram,
@@ -29,11 +27,9 @@ pub(crate) fn lock(address: u64, waits: u64) -> Lock {
         steals: waits / 4,
         handoffs: waits / 8,
         gave_up: 0,
-        rule: None,
-        last_ns: None,
-        site: 0x4000,
-        sites: vec![site(0x4000, waits - waits / 4), site(0x5000, waits / 4)],
-    }
+    };
+    let sites = vec![site(0x4000, waits - waits / 4), site(0x5000, waits / 4)];
+    Lock { address, kind: Kind::Mutex, totals, rule: None, last_ns: None, site: 0x4000, sites }
 }
 
 fn site(address: u64, waits: u64) -> Site {
