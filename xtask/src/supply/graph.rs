@@ -6,21 +6,21 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 #[derive(Deserialize)]
-pub(crate) struct Graph {
-    pub(crate) packages: Vec<Package>,
+struct Graph {
+    packages: Vec<Package>,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Package {
-    pub(crate) name: String,
-    pub(crate) version: String,
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) version: String,
     pub(super) license: Option<String>,
     pub(super) description: Option<String>,
     /// Where it comes from; none: this workspace.
     pub(super) source: Option<String>,
     /// The registries that it may be published to: none, if this is empty; all, if there is no list.
     publish: Option<Vec<String>>,
-    pub(crate) manifest_path: PathBuf,
+    pub(super) manifest_path: PathBuf,
     /// Its manifest's settings for other programs, docs.rs among them.
     #[serde(default)]
     pub(super) metadata: serde_json::Value,

@@ -1,18 +1,13 @@
 //! What goes into the builds, and what comes out of them: the parts of `cargo xtask supply` and `cargo xtask dist` that
-//! no other tool does. The rest are commands in `check/steps.toml`.
+//! no other tool does. The rest are commands in `check/steps.toml`, and scripts in `packaging`.
 
-mod glibc;
 mod graph;
 mod interface;
 mod notices;
 mod pack;
-mod refused;
 
 use anyhow::Result;
 use clap::Subcommand;
-use std::path::PathBuf;
-
-pub(crate) use graph::{Graph, Package};
 
 /// Parts of steps.
 #[derive(Subcommand)]
@@ -29,15 +24,8 @@ pub(crate) enum Part {
         #[arg(long)]
         verify: bool,
     },
-    /// Compile what is loaded into programs for a target that it does not support: one error must say so
-    Refused,
     /// Print the licences of third-party code in a package, and their texts
     Notices { package: String },
-    /// Check that programs and libraries, and what a tool carries, need no glibc later than 2.28
-    Glibc {
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
 }
 
 impl Part {
@@ -46,9 +34,7 @@ impl Part {
         let seen = match self {
             Part::Interface { write } => interface::run(*write),
             Part::Pack { verify } => pack::run(*verify),
-            Part::Refused => refused::run(),
             Part::Notices { package } => notices::of(package),
-            Part::Glibc { files } => glibc::run(files),
         };
         println!("{}", seen?.trim_end());
         Ok(true)
