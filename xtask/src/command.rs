@@ -6,6 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
@@ -162,6 +163,21 @@ pub(crate) fn skipped<T>(result: Result<T>) -> Result<Result<T, String>> {
     }
 }
 
+/// Returns what was done, or `skipped` or `failed` with the reason, as reports have it.
+pub(crate) fn outcome(result: Result<Value>) -> Value {
+    match skipped(result) {
+        Ok(Ok(done)) => done,
+        Ok(Err(why)) => json!({ "skipped": why }),
+        Err(error) => json!({ "failed": format!("{error:#}") }),
+    }
+}
+
+/// Returns why there is no result, in a line, if there is none.
+pub(crate) fn undone(outcome: &Value) -> Option<String> {
+    let why = |kind: &str| Some(format!("{}: {}", kind.to_uppercase(), outcome[kind].as_str()?));
+    why("skipped").or_else(|| why("failed"))
+}
+
 /// # Errors
 /// The program is not here: it is of this package of Debian's.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {
@@ -232,7 +248,7 @@ pub(crate) fn toml<T: DeserializeOwned>(file: impl AsRef<Path>) -> Result<T> {
 }
 
 /// Reads a JSON file, of `what`.
-pub(crate) fn json<T: DeserializeOwned>(file: impl AsRef<Path>, what: &str) -> Result<T> {
+pub(crate) fn read_json<T: DeserializeOwned>(file: impl AsRef<Path>, what: &str) -> Result<T> {
     let text = read(&file)?;
     serde_json::from_str(&text).with_context(|| format!("{} is not a report of {what}", file.as_ref().display()))
 }

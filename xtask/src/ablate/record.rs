@@ -1,7 +1,7 @@
 //! The measurements of each variant: kept as JSON, shown as text and as a page.
 
 use super::variant::{self, Variant};
-use crate::command::json;
+use crate::command::read_json;
 use crate::perf::job::Unit;
 use crate::perf::measure::{Measured, Outcome};
 use crate::perf::report::Gap;
@@ -67,7 +67,7 @@ impl Record {
             self.save(file)?;
             return Ok(self);
         }
-        let mut before: Record = json(file, "`cargo xtask ablate`").context("name another file")?;
+        let mut before: Record = read_json(file, "`cargo xtask ablate`").context("name another file")?;
         let of = |record: &Record| {
             let Record { format, commit, machine, compiler, .. } = record;
             format!("{format}, commit {commit}, {compiler}, {} x {}", machine.cpus, machine.cpu_name())

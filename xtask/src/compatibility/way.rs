@@ -3,7 +3,6 @@
 use super::case::Case;
 use crate::command::{both, bounded, cmd, last_lines, outputs_to, text_of};
 use anyhow::{Context, Result, ensure};
-use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,8 +18,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 /// What a script runs under.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Way {
     /// Nothing: the C library's locks.
     #[value(skip)]

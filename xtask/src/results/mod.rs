@@ -19,7 +19,7 @@ mod tests;
 pub(crate) use json::{each, text};
 pub(crate) use subject::Subject;
 
-use crate::command::{Run as _, json as read_json};
+use crate::command::{Run as _, read_json};
 use crate::root::{cargo, target, write as put};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;

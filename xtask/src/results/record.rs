@@ -2,7 +2,7 @@
 
 use super::json::file;
 use super::subject::Subject;
-use crate::command::{Run as _, cmd, entries, json};
+use crate::command::{Run as _, cmd, entries, read_json};
 use crate::root::write;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl Record {
     /// Writes a report, and adds how it was made to the entries of the folder's other reports.
     pub(crate) fn keep(&self, name: &str, report: impl Serialize, run: Run) -> Result<()> {
         let env = self.folder.join(ENV);
-        let mut all = if env.is_file() { json(&env, "how others were made")? } else { self.env.clone() };
+        let mut all = if env.is_file() { read_json(&env, "how others were made")? } else { self.env.clone() };
         all.runs.insert(name.to_owned(), run);
         let report = serde_json::to_value(report).context("the report has no JSON form")?;
         write(self.folder.join(name).with_extension("json"), file(report))?;
@@ -169,7 +169,7 @@ mod tests {
         record.keep("mutex", [1.5], run("first")).unwrap();
         record.keep("spin", [2.5], run("second")).unwrap();
         record.keep("spin", [3.5], run("third")).unwrap();
-        let env: serde_json::Value = json(record.folder.join(ENV), "").unwrap();
+        let env: serde_json::Value = read_json(record.folder.join(ENV), "").unwrap();
         assert_eq!(
             (&env["runs"]["mutex"]["command"], &env["runs"]["spin"]["command"]),
             (&"first".into(), &"third".into())

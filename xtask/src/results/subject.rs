@@ -2,7 +2,7 @@
 
 use super::record::relative;
 use super::template::render;
-use crate::command::json;
+use crate::command::read_json;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,7 +62,7 @@ impl Subject {
     pub(crate) fn read(&self, folder: &Path) -> Result<Value> {
         let (file, by) =
             (self.file(folder), if self.command.is_empty() { "cargo xtask programs" } else { "turnwise-lab" });
-        let report: Value = json(&file, &format!("`{by}`"))?;
+        let report: Value = read_json(&file, &format!("`{by}`"))?;
         ensure!(report["format"].is_string(), "{} is not a report of `{by}`", file.display());
         Ok(report)
     }
