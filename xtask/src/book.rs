@@ -107,45 +107,39 @@ fn chapters(value: &mut Value) {
 /// README go to the page that mdbook makes of it.
 fn page(path: &str, content: &str) -> String {
     let mut text = content.to_owned();
-    let links: Vec<_> = Parser::new(content)
-        .into_offset_iter()
-        .filter_map(|(event, range)| match event {
-            Event::Start(Tag::Link { dest_url, .. }) => Some((dest_url.into_string(), range)),
-            _ => None,
-        })
-        .collect();
+    let events = Parser::new(content).into_offset_iter().collect::<Vec<_>>();
     // From the end, so that the places before stay.
-    for (to, range) in links.into_iter().rev() {
-        let Some(place) = inside(path, &to) else { continue };
+    for (event, range) in events.into_iter().rev() {
+        let Event::Start(Tag::Link { dest_url: to, .. }) = event else { continue };
         let link = &content[range.clone()];
         let Some((words, _)) = link.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")) else { continue };
-        let new = match place {
-            Place::Elsewhere => words.to_owned(),
-            Place::Readme => format!("[{words}]({})", to.replacen("README.md", "index.md", 1)),
-        };
-        text.replace_range(range, &new);
+        match page_of(path, &to) {
+            Page::AsItIs => {}
+            Page::Elsewhere => text.replace_range(range, words),
+            Page::Readme => {
+                text.replace_range(range, &format!("[{words}]({})", to.replacen("README.md", "index.md", 1)));
+            }
+        }
     }
     text
 }
 
-/// The destination of a link that mdbook would break.
-#[derive(PartialEq, Debug)]
-enum Place {
+/// The destination of a link.
+enum Page {
+    /// The link is right in the book, too.
+    AsItIs,
     /// Out of the book.
     Elsewhere,
     Readme,
 }
 
-/// Returns the destination; `None`: the link is right in the book, too.
-fn inside(from: &str, link: &str) -> Option<Place> {
-    let target = local(&format!("docs/{from}"), link)?;
+fn page_of(from: &str, link: &str) -> Page {
+    let Some(target) = local(&format!("docs/{from}"), link) else { return Page::AsItIs };
     let leaves = link.matches("../").count() > from.matches('/').count() || !target.starts_with("docs/");
     match target.rsplit('/').next() {
-        _ if leaves => Some(Place::Elsewhere),
-        Some("SUMMARY.md") => Some(Place::Elsewhere),
-        Some("README.md") => Some(Place::Readme),
-        Some(name) if name.contains('.') => None,
-        _ => Some(Place::Elsewhere), // a folder
+        Some("README.md") if !leaves => Page::Readme,
+        Some(name) if !leaves && name.contains('.') && name != "SUMMARY.md" => Page::AsItIs,
+        _ => Page::Elsewhere, // folders, too
     }
 }
 

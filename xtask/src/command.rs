@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
@@ -181,8 +182,7 @@ pub(crate) fn undone(outcome: &Value) -> Option<String> {
 /// # Errors
 /// The program is not here: it is of this package of Debian's.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {
-    let found = cmd(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    found.map(drop).map_err(|_| skip(format!("no `{program}` here: `apt-get install {package}`")))
+    need_all(&[program.to_owned()], &std::env::var_os("PATH").unwrap_or_default(), &[package.to_owned()])
 }
 
 /// # Errors
@@ -245,6 +245,16 @@ pub(crate) fn made_here(command: &str) -> String {
 /// Reads a TOML file.
 pub(crate) fn toml<T: DeserializeOwned>(file: impl AsRef<Path>) -> Result<T> {
     toml::from_str(&read(&file)?).with_context(|| format!("in {}", file.as_ref().display()))
+}
+
+/// Returns the entries of a list in TOML; each is headed by the list's name.
+pub(crate) fn rows<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, toml::de::Error> {
+    toml::from_str::<BTreeMap<String, Vec<T>>>(text).map(|lists| lists.into_values().flatten().collect())
+}
+
+/// Reads the list in a TOML file.
+pub(crate) fn rows_in<T: DeserializeOwned>(file: impl AsRef<Path>) -> Result<Vec<T>> {
+    rows(&read(&file)?).with_context(|| format!("in {}", file.as_ref().display()))
 }
 
 /// Reads a JSON file, of `what`.

@@ -1,7 +1,7 @@
 //! `cargo xtask compatibility --crates`: tests of third-party crates, with the locks of parking_lot on ours:
 //! `xtask/compatibility/crate.sh`.
 
-use crate::command::{both, cmd, last_lines, named, toml};
+use crate::command::{both, cmd, last_lines, named, rows_in};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -28,12 +28,6 @@ pub(super) struct Crate {
 pub(super) struct Skipped {
     pub(super) test: String,
     pub(super) reason: String,
-}
-
-#[derive(Deserialize)]
-struct Table {
-    #[serde(rename = "crate")]
-    crates: Vec<Crate>,
 }
 
 /// The result of a crate's tests.
@@ -68,7 +62,7 @@ pub(super) fn run(here: &Path, names: &[String]) -> Result<Vec<Tested>> {
 }
 
 fn load(here: &Path) -> Result<Vec<Crate>> {
-    Ok(toml::<Table>(here.join("crates.toml"))?.crates)
+    rows_in(here.join("crates.toml"))
 }
 
 /// Returns how many tests of a crate pass with parking_lot's locks and with ours, or why not.

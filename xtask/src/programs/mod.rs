@@ -8,7 +8,7 @@ pub(crate) mod run;
 pub(crate) mod table;
 
 use crate::command::{install, named, outcome};
-use crate::results::record::{Record, Run, command_line};
+use crate::results::record::{Record, command_line, over};
 use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
 use anyhow::{Context, Result, bail};
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     let is_fine = entries.iter().all(|entry| entry["outcome"].get("failed").is_none());
     let report = report::report(&record.env, args, entries, circumstances.left_out.as_deref());
-    deliver(report, &record, Run::over(command_line(), start, watch.as_ref()), args)?;
+    deliver(report, &record, over(command_line(), start, watch.as_ref()), args)?;
     Ok(is_fine)
 }
 
@@ -119,7 +119,7 @@ fn place(args: &Args) -> ReportPath<'_> {
     }
 }
 
-fn deliver(report: Value, record: &Record, run: Run, args: &Args) -> Result<()> {
+fn deliver(report: Value, record: &Record, run: Value, args: &Args) -> Result<()> {
     let subject = Subject::named(NAME)?;
     match place(args) {
         ReportPath::File(file) => write(file, subject.body(&report)?),

@@ -4,18 +4,17 @@ use super::Args;
 use super::table::Program;
 use crate::command::undone;
 use crate::results::each;
-use crate::results::record::Env;
 use serde_json::{Value, json};
 
 /// Returns all results: what page and picture are made of.
-pub(super) fn report(env: &Env, args: &Args, programs: Vec<Value>, left_out: Option<&str>) -> Value {
+pub(super) fn report(env: &Value, args: &Args, programs: Vec<Value>, left_out: Option<&str>) -> Value {
     let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
     let options: Vec<&str> = options.iter().filter(|(_, asked)| *asked).map(|(option, _)| *option).collect();
     json!({
         // When a field changes its meaning or is removed, the number is raised.
         "format": "turnwise-programs/1",
-        "date": env.date,
-        "commit": env.commit,
+        "date": env["date"],
+        "commit": env["commit"],
         // Parts of names, if not all programs were requested.
         "names": args.name,
         // Under each policy.
