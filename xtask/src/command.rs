@@ -272,19 +272,6 @@ pub(crate) fn entries(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Returns all files below a folder, links left out, in order.
-pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in entries(folder)?.into_iter().filter(|path| !path.is_symlink()) {
-        if path.is_dir() {
-            files.extend(files_below(&path)?);
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
 /// Returns those whose names contain any of these parts, in any case; all, if there are none. `what`: what they are
 /// called, and the command that lists them.
 pub(crate) fn named<T>(

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Start no new case after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Write docs/results/compatibility.md, or with --crates its half of the page
+    /// Write docs/results/compatibility.md, or with --crates docs/results/crates.md
     #[arg(long, conflicts_with_all = ["name", "quick", "under"])]
     write: bool,
 }

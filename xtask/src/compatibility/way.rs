@@ -95,18 +95,13 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
     let dir = file("dir");
     std::fs::create_dir(&dir).context("cannot make a folder")?;
     let mut command = cmd(WITH_SIGNALS);
-    command.arg(if way == Way::Alone { Path::new("sh") } else { turnwise });
-    match way {
-        Way::Alone => {}
-        Way::Run => drop(command.args(["run", "--", "sh"])),
-        Way::Profile => drop(command.arg("profile").arg(format!("--json={}", json.display())).args(["--", "sh"])),
-    }
-    command.arg("-eu").arg(&script);
-    let library = match way {
-        Way::Alone => "",
-        Way::Run => "libturnwise_preload",
-        Way::Profile => "libturnwise_recorder",
+    let report = format!("--json={}", json.display());
+    let (words, library): (&[&str], &str) = match way {
+        Way::Alone => (&[], ""),
+        Way::Run => (&["run", "--"], "libturnwise_preload"),
+        Way::Profile => (&["profile", &report, "--"], "libturnwise_recorder"),
     };
+    command.args((way != Way::Alone).then_some(turnwise)).args(words).args(["sh", "-eu"]).arg(&script);
     surroundings(&mut command, here, folder, &dir);
     command.env("TW_ANSWER", file("answer")).env("TW_SAID", file("said")).env("TW_LIBRARY", library);
     outputs_to(&mut command, File::create(&tool).context("cannot make a file")?)?;

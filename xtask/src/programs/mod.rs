@@ -12,7 +12,6 @@ use crate::results::record::{Record, command_line, over};
 use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
 use anyhow::{Context, Result, bail};
-use circumstance::Circumstances;
 use prepare::Ready;
 use run::Turnwise;
 use serde_json::{Value, json};
@@ -21,6 +20,7 @@ use std::time::Instant;
 use table::Program;
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Watch;
+use turnwise_present::quota::Quota;
 
 /// Arguments of `cargo xtask programs`.
 #[derive(clap::Args)]
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.install {
         install(programs.iter().flat_map(|program| &program.packages))?;
     }
-    let circumstances = Circumstances::of(args);
+    let left_out = circumstance::left_out(args, || Quota::enter(circumstance::QUOTA).map(drop));
     let turnwise = Turnwise::build()?;
     let record = Record::now(Path::new(RUNS))?;
     let (watch, start) = (Watch::begin(), Instant::now());
@@ -91,12 +91,12 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     for program in programs {
         eprintln!("==> {}", program.name);
         let ready = prepare::prepare(&program, &here);
-        let outcome = outcome(ready.and_then(|ready| measure(&turnwise, &program, &ready, args.runs, &circumstances)));
+        let outcome = outcome(ready.and_then(|ready| measure(&turnwise, &program, &ready, args, left_out.is_none())));
         eprintln!("    {}", report::line(&outcome));
         entries.push(report::entry(&program, outcome));
     }
     let is_fine = entries.iter().all(|entry| entry["outcome"].get("failed").is_none());
-    let report = report::report(&record.env, args, entries, circumstances.left_out.as_deref());
+    let report = report::report(&record.env, args, entries, left_out.as_deref());
     deliver(report, &record, over(command_line(), start, watch.as_ref()), args)?;
     Ok(is_fine)
 }
@@ -136,7 +136,7 @@ pub(crate) fn chosen(programs: Vec<Program>, names: &[impl AsRef<str>]) -> Resul
     named(programs, names, |program| &program.name, ["program", "programs --list"])
 }
 
-fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32, also: &Circumstances) -> Result<Value> {
+fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, args: &Args, has_quota: bool) -> Result<Value> {
     let mut results: Vec<_> =
         POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
     if results.iter().any(|result| *result != results[0]) {
@@ -145,12 +145,12 @@ fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32, als
     if program.metric.is_none() {
         return Ok(json!({ "passed": results.swap_remove(0) }));
     }
-    let mut measured = turnwise.compare(program, ready, runs, program.bound)?;
-    let once_more = || Ok(turnwise.compare(program, ready, runs, false)?["speed"].take());
-    if also.beside_busy {
+    let mut measured = turnwise.compare(program, ready, args.runs, program.bound)?;
+    let once_more = || Ok(turnwise.compare(program, ready, args.runs, false)?["speed"].take());
+    if args.beside_busy {
         measured["beside_busy"] = circumstance::beside_busy(once_more)?;
     }
-    if also.quota {
+    if args.quota && has_quota {
         measured["quota"] = circumstance::under_quota(once_more)?;
     }
     Ok(json!({ "measured": measured }))

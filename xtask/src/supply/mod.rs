@@ -1,13 +1,14 @@
 //! What goes into the builds, and what comes out of them: the parts of `cargo xtask supply` and `cargo xtask dist` that
 //! no other tool does. The rest are commands in `check/steps.toml`, and scripts in `packaging`.
 
-mod graph;
 mod interface;
 mod notices;
 mod pack;
 
-use anyhow::Result;
+use crate::command::{Run, cmd};
+use anyhow::{Context, Result};
 use clap::Subcommand;
+use serde_json::Value;
 
 /// Parts of steps.
 #[derive(Subcommand)]
@@ -39,4 +40,11 @@ impl Part {
         println!("{}", seen?.trim_end());
         Ok(true)
     }
+}
+
+/// Returns the packages of builds with all features, for all targets, as `cargo metadata` has them.
+fn packages() -> Result<Vec<Value>> {
+    let text = cmd("cargo metadata --format-version=1 --locked --all-features").text()?;
+    let mut graph: Value = serde_json::from_str(&text).context("`cargo metadata` prints what is not understood")?;
+    serde_json::from_value(graph["packages"].take()).context("`cargo metadata` lists no packages")
 }
