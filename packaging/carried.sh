@@ -11,4 +11,4 @@ for command in profile run; do
 done
 files=$(find "$cache/turnwise" -type f)
 [ "$(echo "$files" | wc -l)" = 3 ] || { echo "these are not two libraries and the sample: $files"; exit 1; }
-cargo xtask glibc "$built/turnwise" "$built/libturnwise_c.so" $files
+sh packaging/glibc.sh "$built/turnwise" "$built/libturnwise_c.so" $files

@@ -3,7 +3,7 @@
 //! builds the book and follows every link of the result.
 
 use crate::check::need;
-use crate::command::{Run, files_below};
+use crate::command::{Run, cmd};
 use crate::root::read;
 use crate::tidy::local;
 use anyhow::{Context, Result, ensure};
@@ -12,12 +12,12 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-/// Where `docs/book.toml` has the book built.
-const BUILT: &str = "target/book";
-const NO_PAGES: [&str; 2] = ["print.html", "404.html"];
+/// Lists the pages where `docs/book.toml` has the book built, except the one that repeats all others and the one for a
+/// server's errors.
+const BUILT_PAGES: &str = "find target/book -type f -name *.html -not -name print.html -not -name 404.html";
 
 /// What mdbook asks.
 #[derive(clap::Args)]
@@ -51,19 +51,12 @@ fn check() -> Result<bool> {
         Command::new("mdbook").args(["build", "docs"]).env("PATH", need::path()?).succeeds()?,
         "mdbook cannot build docs"
     );
-    let pages = built_pages(Path::new(BUILT))?;
+    let pages = cmd(BUILT_PAGES).text()?;
+    let pages = pages.lines().map(|page| Ok((PathBuf::from(page), read(page)?))).collect::<Result<_>>()?;
     let (dead, followed) = dead_links(&pages)?;
     println!("{} pages, {followed} links, {} of them dead", pages.len(), dead.len());
     dead.iter().for_each(|link| println!("{link}"));
     Ok(dead.is_empty())
-}
-
-/// Returns the built pages by their paths, except the one that repeats all others and the one for a server's errors.
-fn built_pages(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let is_page = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "html");
-    let pages = files_below(folder)?.into_iter().filter(is_page);
-    let pages = pages.filter(|path| !NO_PAGES.iter().any(|no| path.ends_with(no)));
-    pages.map(|path| read(&path).map(|text| (path, text))).collect()
 }
 
 /// Links that lead nowhere, each with its page, and how many were followed.
@@ -107,45 +100,39 @@ fn chapters(value: &mut Value) {
 /// README go to the page that mdbook makes of it.
 fn page(path: &str, content: &str) -> String {
     let mut text = content.to_owned();
-    let links: Vec<_> = Parser::new(content)
-        .into_offset_iter()
-        .filter_map(|(event, range)| match event {
-            Event::Start(Tag::Link { dest_url, .. }) => Some((dest_url.into_string(), range)),
-            _ => None,
-        })
-        .collect();
+    let events = Parser::new(content).into_offset_iter().collect::<Vec<_>>();
     // From the end, so that the places before stay.
-    for (to, range) in links.into_iter().rev() {
-        let Some(place) = inside(path, &to) else { continue };
+    for (event, range) in events.into_iter().rev() {
+        let Event::Start(Tag::Link { dest_url: to, .. }) = event else { continue };
         let link = &content[range.clone()];
         let Some((words, _)) = link.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")) else { continue };
-        let new = match place {
-            Place::Elsewhere => words.to_owned(),
-            Place::Readme => format!("[{words}]({})", to.replacen("README.md", "index.md", 1)),
-        };
-        text.replace_range(range, &new);
+        match page_of(path, &to) {
+            Page::AsItIs => {}
+            Page::Elsewhere => text.replace_range(range, words),
+            Page::Readme => {
+                text.replace_range(range, &format!("[{words}]({})", to.replacen("README.md", "index.md", 1)));
+            }
+        }
     }
     text
 }
 
-/// The destination of a link that mdbook would break.
-#[derive(PartialEq, Debug)]
-enum Place {
+/// The destination of a link.
+enum Page {
+    /// The link is right in the book, too.
+    AsItIs,
     /// Out of the book.
     Elsewhere,
     Readme,
 }
 
-/// Returns the destination; `None`: the link is right in the book, too.
-fn inside(from: &str, link: &str) -> Option<Place> {
-    let target = local(&format!("docs/{from}"), link)?;
+fn page_of(from: &str, link: &str) -> Page {
+    let Some(target) = local(&format!("docs/{from}"), link) else { return Page::AsItIs };
     let leaves = link.matches("../").count() > from.matches('/').count() || !target.starts_with("docs/");
     match target.rsplit('/').next() {
-        _ if leaves => Some(Place::Elsewhere),
-        Some("SUMMARY.md") => Some(Place::Elsewhere),
-        Some("README.md") => Some(Place::Readme),
-        Some(name) if name.contains('.') => None,
-        _ => Some(Place::Elsewhere), // a folder
+        Some("README.md") if !leaves => Page::Readme,
+        Some(name) if !leaves && name.contains('.') && name != "SUMMARY.md" => Page::AsItIs,
+        _ => Page::Elsewhere, // folders, too
     }
 }
 
@@ -153,6 +140,7 @@ fn inside(from: &str, link: &str) -> Option<Place> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use std::path::Path;
 
     #[test]
     fn links_out_of_the_book_become_text_and_readmes_an_index() {

@@ -6,6 +6,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
@@ -162,11 +164,25 @@ pub(crate) fn skipped<T>(result: Result<T>) -> Result<Result<T, String>> {
     }
 }
 
+/// Returns what was done, or `skipped` or `failed` with the reason, as reports have it.
+pub(crate) fn outcome(result: Result<Value>) -> Value {
+    match skipped(result) {
+        Ok(Ok(done)) => done,
+        Ok(Err(why)) => json!({ "skipped": why }),
+        Err(error) => json!({ "failed": format!("{error:#}") }),
+    }
+}
+
+/// Returns why there is no result, in a line, if there is none.
+pub(crate) fn undone(outcome: &Value) -> Option<String> {
+    let why = |kind: &str| Some(format!("{}: {}", kind.to_uppercase(), outcome[kind].as_str()?));
+    why("skipped").or_else(|| why("failed"))
+}
+
 /// # Errors
 /// The program is not here: it is of this package of Debian's.
 pub(crate) fn need(program: &str, package: &str) -> Result<()> {
-    let found = cmd(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    found.map(drop).map_err(|_| skip(format!("no `{program}` here: `apt-get install {package}`")))
+    need_all(&[program.to_owned()], &std::env::var_os("PATH").unwrap_or_default(), &[package.to_owned()])
 }
 
 /// # Errors
@@ -231,8 +247,18 @@ pub(crate) fn toml<T: DeserializeOwned>(file: impl AsRef<Path>) -> Result<T> {
     toml::from_str(&read(&file)?).with_context(|| format!("in {}", file.as_ref().display()))
 }
 
+/// Returns the entries of a list in TOML; each is headed by the list's name.
+pub(crate) fn rows<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, toml::de::Error> {
+    toml::from_str::<BTreeMap<String, Vec<T>>>(text).map(|lists| lists.into_values().flatten().collect())
+}
+
+/// Reads the list in a TOML file.
+pub(crate) fn rows_in<T: DeserializeOwned>(file: impl AsRef<Path>) -> Result<Vec<T>> {
+    rows(&read(&file)?).with_context(|| format!("in {}", file.as_ref().display()))
+}
+
 /// Reads a JSON file, of `what`.
-pub(crate) fn json<T: DeserializeOwned>(file: impl AsRef<Path>, what: &str) -> Result<T> {
+pub(crate) fn read_json<T: DeserializeOwned>(file: impl AsRef<Path>, what: &str) -> Result<T> {
     let text = read(&file)?;
     serde_json::from_str(&text).with_context(|| format!("{} is not a report of {what}", file.as_ref().display()))
 }
@@ -244,19 +270,6 @@ pub(crate) fn entries(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
     let mut entries: Vec<PathBuf> = entries.with_context(|| format!("cannot read {}", folder.display()))?;
     entries.sort();
     Ok(entries)
-}
-
-/// Returns all files below a folder, links left out, in order.
-pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in entries(folder)?.into_iter().filter(|path| !path.is_symlink()) {
-        if path.is_dir() {
-            files.extend(files_below(&path)?);
-        } else {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }
 
 /// Returns those whose names contain any of these parts, in any case; all, if there are none. `what`: what they are

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.write {
         write(PAGE, page)?;
     }
-    Ok(!record.has_failed())
+    Ok(record.failed.is_empty())
 }
 
 static ALL: [String; 1] = [String::new()];

@@ -1,7 +1,7 @@
 //! The measurements of each variant: kept as JSON, shown as text and as a page.
 
 use super::variant::{self, Variant};
-use crate::command::json;
+use crate::command::read_json;
 use crate::perf::job::Unit;
 use crate::perf::measure::{Measured, Outcome};
 use crate::perf::report::Gap;
@@ -30,7 +30,7 @@ pub(super) struct Record {
     commands: Vec<String>,
     variants: Vec<Tried>,
     left_out: Vec<Gap>,
-    failed: Vec<Gap>,
+    pub(super) failed: Vec<Gap>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Record {
             self.save(file)?;
             return Ok(self);
         }
-        let mut before: Record = json(file, "`cargo xtask ablate`").context("name another file")?;
+        let mut before: Record = read_json(file, "`cargo xtask ablate`").context("name another file")?;
         let of = |record: &Record| {
             let Record { format, commit, machine, compiler, .. } = record;
             format!("{format}, commit {commit}, {compiler}, {} x {}", machine.cpus, machine.cpu_name())
@@ -88,10 +88,6 @@ impl Record {
                 self.left_out.push(gap);
             }
         }
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        !self.failed.is_empty()
     }
 
     /// Adds pairs of runs to the existing ones; returns the variant's line.
@@ -213,7 +209,7 @@ mod tests {
         record.leave_out(vec![gap("gone"), gap("gone")]);
         let page = record.page().unwrap();
         assert!(
-            record.has_failed() && page.contains("`cargo xtask ablate --write`; do not edit. Commit c0,"),
+            !record.failed.is_empty() && page.contains("`cargo xtask ablate --write`; do not edit. Commit c0,"),
             "{page}"
         );
         assert!(page.contains(" | 0.500 | needed by a (0.500) |\n\nLeft out: gone: it died\n\nFAILED"), "{page}");

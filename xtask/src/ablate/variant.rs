@@ -9,7 +9,7 @@ use turnwise::wait::{Field, Policy};
 #[serde(deny_unknown_fields)]
 struct Table {
     number: Vec<Number>,
-    mechanism: Vec<Mechanism>,
+    mechanism: Vec<Variant>,
 }
 
 #[derive(Deserialize)]
@@ -20,25 +20,20 @@ struct Number {
     own: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Mechanism {
-    name: String,
-    what: String,
-    variable: String,
-    value: String,
-}
-
 static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(include_str!("variants.toml")).expect("tests read it"));
 
 /// One change to how the locks wait.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Variant {
     /// `NAME=VALUE`, or the name of a mechanism.
     pub(super) name: String,
     pub(super) what: String,
+    #[serde(skip)]
     pub(super) set: Vec<String>,
+    #[serde(default)]
     pub(super) variables: Vec<(String, String)>,
+    #[serde(skip)]
     own: Option<&'static str>,
 }
 
@@ -69,11 +64,7 @@ impl Variant {
 
 /// Returns all variants, in the order of the table.
 pub(super) fn all() -> Vec<Variant> {
-    let mechanism = |Mechanism { name, what, variable, value }: &Mechanism| {
-        let variables = vec![(variable.clone(), value.clone())];
-        Variant { name: name.clone(), what: what.clone(), set: Vec::new(), variables, own: None }
-    };
-    TABLE.number.iter().flat_map(Number::variants).chain(TABLE.mechanism.iter().map(mechanism)).collect()
+    TABLE.number.iter().flat_map(Number::variants).chain(TABLE.mechanism.iter().cloned()).collect()
 }
 
 /// Returns the variants meant, or all of a number; all, if none is named.

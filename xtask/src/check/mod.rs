@@ -5,7 +5,7 @@ pub(crate) mod need;
 mod run;
 mod times;
 
-use crate::command::entries;
+use crate::command::{entries, rows};
 use crate::root::read;
 use anyhow::{Result, ensure};
 use clap::Subcommand;
@@ -93,11 +93,7 @@ struct Step {
 }
 
 /// All steps, in the order in which CI runs them.
-static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| {
-    let mut table: std::collections::BTreeMap<String, Vec<Step>> =
-        toml::from_str(include_str!("steps.toml")).expect("a test reads it");
-    table.remove("step").unwrap_or_default()
-});
+static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| rows(include_str!("steps.toml")).expect("a test reads it"));
 
 /// `cargo xtask models`: with the executions, states and rare lines of each.
 const MODELS: &str =

@@ -32,7 +32,7 @@ pub(crate) fn provide(needed: &str) -> Result<()> {
 }
 
 /// Returns the folder below which cargo installs tools: every checkout of this user's shares it.
-pub(crate) fn tools() -> Result<PathBuf> {
+fn tools() -> Result<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
     Ok(cache.context("the environment names neither XDG_CACHE_HOME nor HOME")?.join("turnwise-tools"))
@@ -40,8 +40,13 @@ pub(crate) fn tools() -> Result<PathBuf> {
 
 /// Returns the folders of programs, with the tools'.
 pub(crate) fn path() -> Result<OsString> {
+    path_from(tools()?.join("bin"))
+}
+
+/// Returns the folders of programs, with `first` before all others.
+pub(crate) fn path_from(first: PathBuf) -> Result<OsString> {
     let before = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::iter::once(tools()?.join("bin")).chain(std::env::split_paths(&before));
+    let folders = std::iter::once(first).chain(std::env::split_paths(&before));
     std::env::join_paths(folders).context("a folder of programs has a colon in its name")
 }
 

@@ -1,12 +1,12 @@
 //! The table of cases: `xtask/compatibility/cases`; the README there explains each key.
 
-use crate::command::{entries, named, toml};
+use crate::command::{entries, named, rows_in};
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::path::Path;
 
 /// A program with threads, and what to do with it.
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -24,18 +24,9 @@ pub(crate) struct Case {
     pub(crate) noisy: bool,
 }
 
-#[derive(Deserialize)]
-struct Table {
-    case: Vec<Case>,
-}
-
 /// Reads the tables in the folder `here`, in the order of their names.
 pub(crate) fn load(here: &Path) -> Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for file in entries(here.join("cases"))? {
-        cases.extend(toml::<Table>(file)?.case);
-    }
-    Ok(cases)
+    Ok(entries(here.join("cases"))?.iter().map(rows_in).collect::<Result<Vec<_>>>()?.concat())
 }
 
 /// Returns the cases whose names contain any of these; all, if there are none.

@@ -7,13 +7,12 @@ mod report;
 mod verdict;
 mod way;
 
-use crate::command::{install, workspace};
+use crate::command::{install, outcome, skip, workspace};
 use crate::results::built;
 use anyhow::{Context, Result};
-use report::Entry;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use verdict::Outcome;
 use way::Way;
 
 /// The cases, and files of theirs.
@@ -48,7 +47,7 @@ pub(crate) struct Args {
     /// Start no new case after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// Write docs/results/compatibility.md, or with --crates its half of the page
+    /// Write docs/results/compatibility.md, or with --crates docs/results/crates.md
     #[arg(long, conflicts_with_all = ["name", "quick", "under"])]
     write: bool,
 }
@@ -83,16 +82,17 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let start = Instant::now();
     let mut entries = Vec::new();
     for case in cases {
-        let outcome = match args.seconds {
-            Some(limit) if start.elapsed().as_secs() >= limit => Outcome::Skipped(format!("{limit} s were over")),
+        let result = match args.seconds {
+            Some(limit) if start.elapsed().as_secs() >= limit => Err(skip(format!("{limit} s were over"))),
             _ => verdict::of(&case, &here, &turnwise, &ways),
         };
-        println!("{:30} {}", case.name, outcome.line());
-        entries.push(Entry { case, outcome });
+        let outcome = outcome(result);
+        println!("{:30} {}", case.name, verdict::line(&outcome));
+        entries.push(json!({ "name": case.name, "packages": case.packages, "outcome": outcome }));
     }
     println!("\n{}", report::summary(&entries));
     if args.write {
         report::write(&entries)?;
     }
-    Ok(entries.iter().all(|entry| entry.outcome.is_fine()))
+    Ok(entries.iter().all(|entry| verdict::is_fine(&entry["outcome"])))
 }

@@ -2,93 +2,44 @@
 
 use super::case::Case;
 use super::way::{self, PATH, Ran, Way};
-use crate::command::{cmd, in_memory, last_lines, need_all, skipped, text_of};
-use anyhow::{Context, Result};
-use serde::Serialize;
+use crate::command::{cmd, in_memory, last_lines, need_all, text_of, undone};
+use crate::results::each;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// How often a run that differs is made in all, each with one alone alongside: some programs fail by themselves.
 const TRIES: u32 = 3;
 
-/// The outcome of a case.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
-    /// Under each command.
-    Compared { alone_s: f64, under: Vec<Under>, versions: String },
-    /// Why it could not run here.
-    Skipped(String),
-    /// What is wrong with the case itself.
-    Failed(String),
+/// Returns whether nothing in the outcome of a case counts against our locks.
+pub(super) fn is_fine(outcome: &Value) -> bool {
+    let under = each(&outcome["compared"]["under"]);
+    outcome.get("failed").is_none() && under.iter().all(|under| under["difference"].is_null())
 }
 
-/// One command of ours.
-#[derive(Serialize)]
-pub(crate) struct Under {
-    pub(crate) way: Way,
-    /// Time against that alone.
-    pub(crate) ratio: f64,
-    pub(crate) acquisitions: Option<u64>,
-    pub(crate) difference: Option<Difference>,
-}
-
-/// An answer that differs from that of the program alone.
-#[derive(Serialize)]
-pub(crate) struct Difference {
-    pub(crate) what: String,
-    /// Runs under the command that differed, of [`TRIES`].
-    pub(crate) differed: u32,
-    /// Runs alone alongside them that differed, too.
-    pub(crate) alone: u32,
-}
-
-impl Outcome {
-    /// Returns whether nothing counts against our locks.
-    pub(crate) fn is_fine(&self) -> bool {
-        match self {
-            Outcome::Compared { under, .. } => under.iter().all(|under| under.difference.is_none()),
-            Outcome::Skipped(_) => true,
-            Outcome::Failed(_) => false,
-        }
-    }
-
-    /// Returns it in a line.
-    pub(crate) fn line(&self) -> String {
-        match self {
-            Outcome::Skipped(why) => format!("SKIPPED: {why}"),
-            Outcome::Failed(why) => format!("FAILED: {why}"),
-            Outcome::Compared { alone_s, under, .. } => {
-                let under: Vec<_> = under.iter().map(Under::line).collect();
-                format!("{alone_s:6.2} s alone; {}", under.join("; "))
+/// Returns an outcome in a line.
+pub(super) fn line(outcome: &Value) -> String {
+    let under = |under: &Value| {
+        let recorded = under["acquisitions"].as_u64().map(|number| format!(", {number} acquisitions"));
+        let (way, found) = (under["way"].as_str().unwrap_or_default(), &under["difference"]);
+        match found["what"].as_str() {
+            None => format!("{way} {:.2}{}", under["ratio"].as_f64().unwrap_or_default(), recorded.unwrap_or_default()),
+            Some(what) => {
+                let [differed, alone] = [&found["differed"], &found["alone"]];
+                format!("{way} DIFFERS in {differed} of {TRIES}, alone in {alone} of {TRIES}: {what}")
             }
         }
-    }
-}
-
-impl Under {
-    fn line(&self) -> String {
-        let Under { way, ratio, acquisitions, difference } = self;
-        let recorded = acquisitions.map_or_else(String::new, |number| format!(", {number} acquisitions"));
-        match difference {
-            None => format!("{} {ratio:.2}{recorded}", way.name()),
-            Some(Difference { what, differed, alone }) => {
-                format!("{} DIFFERS in {differed} of {TRIES}, alone in {alone} of {TRIES}: {what}", way.name())
-            }
-        }
-    }
+    };
+    undone(outcome).unwrap_or_else(|| {
+        let compared = &outcome["compared"];
+        let ways: Vec<_> = each(&compared["under"]).iter().map(under).collect();
+        format!("{:6.2} s alone; {}", compared["alone_s"].as_f64().unwrap_or_default(), ways.join("; "))
+    })
 }
 
 /// Runs a case alone and under each way.
-pub(super) fn of(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Outcome {
-    match skipped(compared(case, here, turnwise, ways)) {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(missing)) => Outcome::Skipped(missing),
-        Err(error) => Outcome::Failed(format!("{error:#}")),
-    }
-}
-
-fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<Outcome> {
+pub(super) fn of(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<Value> {
     need_all(&case.needs, OsStr::new(PATH), &case.packages)?;
     let folder = in_memory("turnwise-compatibility-")?;
     way::set_up(case, here, folder.path())?;
@@ -101,24 +52,31 @@ fn compared(case: &Case, here: &Path, turnwise: &Path, ways: &[Way]) -> Result<O
         alone = run(Way::Alone)?; // tests that read the clock fail occasionally on a busy machine
     }
     if let Some(wrong) = wrong_alone(case, &alone) {
-        return Ok(Outcome::Failed(format!("alone: {wrong}")));
+        bail!("alone: {wrong}");
     }
     let mut under = Vec::new();
     for &way in ways {
         let ran = run(way).with_context(|| format!("under {}", way.name()))?;
-        let mut difference = difference(case, &alone, &ran).map(|what| Difference { what, differed: 1, alone: 0 });
-        if let Some(found) = &mut difference {
-            for _ in 1..TRIES {
-                found.differed += u32::from(self::difference(case, &alone, &run(way)?).is_some());
+        // How many of the runs differ.
+        let differ = |way, runs: u32| -> Result<usize> {
+            let runs = (0..runs).map(|_| run(way)).collect::<Result<Vec<_>>>()?;
+            Ok(runs.iter().filter(|ran| difference(case, &alone, ran).is_some()).count())
+        };
+        let difference = match difference(case, &alone, &ran) {
+            Some(what) => {
+                json!({ "what": what, "differed": 1 + differ(way, TRIES - 1)?, "alone": differ(Way::Alone, TRIES)? })
             }
-            for _ in 0..TRIES {
-                found.alone += u32::from(self::difference(case, &alone, &run(Way::Alone)?).is_some());
-            }
-        }
-        let ratio = ran.time.as_secs_f64() / alone.time.as_secs_f64();
-        under.push(Under { way, ratio, acquisitions: ran.acquisitions, difference });
+            None => Value::Null,
+        };
+        under.push(json!({
+            "way": way.name(),
+            // Time against that alone.
+            "ratio": ran.time.as_secs_f64() / alone.time.as_secs_f64(),
+            "acquisitions": ran.acquisitions,
+            "difference": difference,
+        }));
     }
-    Ok(Outcome::Compared { alone_s: alone.time.as_secs_f64(), under, versions: versions(case) })
+    Ok(json!({ "compared": { "alone_s": alone.time.as_secs_f64(), "under": under, "versions": versions(case) } }))
 }
 
 /// Returns the versions of the case's packages, as dpkg knows them.

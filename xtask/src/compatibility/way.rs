@@ -3,7 +3,6 @@
 use super::case::Case;
 use crate::command::{both, bounded, cmd, last_lines, outputs_to, text_of};
 use anyhow::{Context, Result, ensure};
-use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,8 +18,7 @@ const LIMIT: Duration = Duration::from_secs(180);
 pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 /// What a script runs under.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Way {
     /// Nothing: the C library's locks.
     #[value(skip)]
@@ -97,18 +95,13 @@ pub(super) fn run(way: Way, case: &Case, here: &Path, folder: &Path, turnwise: &
     let dir = file("dir");
     std::fs::create_dir(&dir).context("cannot make a folder")?;
     let mut command = cmd(WITH_SIGNALS);
-    command.arg(if way == Way::Alone { Path::new("sh") } else { turnwise });
-    match way {
-        Way::Alone => {}
-        Way::Run => drop(command.args(["run", "--", "sh"])),
-        Way::Profile => drop(command.arg("profile").arg(format!("--json={}", json.display())).args(["--", "sh"])),
-    }
-    command.arg("-eu").arg(&script);
-    let library = match way {
-        Way::Alone => "",
-        Way::Run => "libturnwise_preload",
-        Way::Profile => "libturnwise_recorder",
+    let report = format!("--json={}", json.display());
+    let (words, library): (&[&str], &str) = match way {
+        Way::Alone => (&[], ""),
+        Way::Run => (&["run", "--"], "libturnwise_preload"),
+        Way::Profile => (&["profile", &report, "--"], "libturnwise_recorder"),
     };
+    command.args((way != Way::Alone).then_some(turnwise)).args(words).args(["sh", "-eu"]).arg(&script);
     surroundings(&mut command, here, folder, &dir);
     command.env("TW_ANSWER", file("answer")).env("TW_SAID", file("said")).env("TW_LIBRARY", library);
     outputs_to(&mut command, File::create(&tool).context("cannot make a file")?)?;

@@ -5,7 +5,7 @@
 use crate::command::{Run, cmd, text_of};
 use crate::root::write;
 use anyhow::{Context, Result, ensure};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -42,12 +42,8 @@ impl Believed {
 
 /// Puts the library in front of what the user preloads.
 fn with(library: &Path, others: Option<OsString>) -> OsString {
-    let mut all = library.as_os_str().to_owned();
-    if let Some(others) = others.filter(|others| !others.is_empty()) {
-        all.push(":");
-        all.push(others);
-    }
-    all
+    let others = others.filter(|others| !others.is_empty());
+    std::iter::once(library.as_os_str()).chain(others.as_deref()).collect::<Vec<_>>().join(OsStr::new(":"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Cells of `turnwise-lab bench`: which there are, and which are meant.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 use std::fmt;
 
 /// A lock in a scenario of a subject.
@@ -8,9 +8,18 @@ use std::fmt;
 pub(super) struct Cell {
     pub(super) subject: String,
     pub(super) scenario: String,
+    /// Of scenarios.
+    pub(super) group: String,
     pub(super) lock: String,
     /// Whether the subject's list begins with this lock: a cell without a lock means that one.
     pub(super) first: bool,
+}
+
+impl Cell {
+    /// Returns whether it is `other`, in whatever place of whatever group.
+    pub(super) fn is(&self, other: &Cell) -> bool {
+        (&self.subject, &self.scenario, &self.lock) == (&other.subject, &other.scenario, &other.lock)
+    }
 }
 
 impl fmt::Display for Cell {
@@ -20,104 +29,66 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The content of `turnwise-lab bench --list`.
-#[derive(Debug, Default)]
-pub(super) struct Catalogue {
-    subjects: Vec<Subject>,
-}
-
-#[derive(Debug, Default)]
-struct Subject {
-    name: String,
-    locks: Vec<String>,
-    /// Name and group.
-    scenarios: Vec<(String, String)>,
-}
-
-impl Catalogue {
-    /// Reads the list.
-    pub(super) fn parse(list: &str) -> Result<Catalogue> {
-        let mut subjects: Vec<Subject> = Vec::new();
-        let mut section = "";
-        for line in list.lines().filter(|line| !line.trim().is_empty()) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match (line.starts_with(' '), line.split_once(": "), section) {
-                (false, Some((name, _)), _) => {
-                    subjects.push(Subject { name: name.to_owned(), ..Subject::default() });
-                    section = "";
-                }
-                (false, None, _) => section = words[0],
-                (true, _, "locks") => last(&mut subjects, line)?.locks.push(words[0].to_owned()),
-                (true, _, "scenarios") => {
-                    let group = words.get(1).with_context(|| format!("a scenario without a group: {line}"))?;
-                    last(&mut subjects, line)?.scenarios.push((words[0].to_owned(), (*group).to_owned()));
-                }
-                (true, ..) => {}
-            }
+/// Returns all cells in the text of `turnwise-lab bench --list`.
+pub(super) fn listed(list: &str) -> Result<Vec<Cell>> {
+    let (mut cells, mut locks, mut subject, mut section) = (Vec::new(), Vec::new(), "", "");
+    for line in list.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match (section, &words[..]) {
+            (_, []) => {}
+            (_, [word, ..]) if !line.starts_with(' ') => match line.split_once(": ") {
+                Some((name, _)) => (subject, section, locks) = (name, "", Vec::new()),
+                None => section = word,
+            },
+            ("locks", [lock, ..]) => locks.push((*lock).to_owned()),
+            ("scenarios", [scenario, group, ..]) => cells.extend(locks.iter().map(|lock| Cell {
+                subject: subject.to_owned(),
+                scenario: (*scenario).to_owned(),
+                group: (*group).to_owned(),
+                lock: lock.clone(),
+                first: *lock == locks[0],
+            })),
+            _ => {}
         }
-        if subjects.iter().all(|subject| subject.scenarios.is_empty()) {
-            bail!("`turnwise-lab bench --list` lists no scenarios");
-        }
-        Ok(Catalogue { subjects })
     }
-
-    /// Returns the cells of `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK`; in place of a scenario, a group.
-    pub(super) fn cells(&self, typed: &str) -> Result<Vec<Cell>> {
-        let mut parts = typed.splitn(3, ':');
-        let name = parts.next().unwrap_or_default();
-        let subjects = self.subjects.iter().map(|subject| subject.name.as_str());
-        let subject = self.subjects.iter().find(|subject| subject.name == name);
-        let subject = subject.with_context(|| unknown("subject", name, typed, subjects.collect()))?;
-        let (scenario, lock) = (parts.next(), parts.next().unwrap_or(subject.first_lock()));
-        if !subject.locks.iter().any(|known| known == lock) {
-            bail!(unknown("lock", lock, typed, subject.locks.iter().map(String::as_str).collect()));
-        }
-        let meant = |(name, group): &&(String, String)| scenario.is_none_or(|typed| typed == name || typed == group);
-        let cell = |(name, _): &(String, String)| Cell {
-            subject: subject.name.clone(),
-            scenario: name.clone(),
-            lock: lock.to_owned(),
-            first: lock == subject.first_lock(),
-        };
-        let cells: Vec<Cell> = subject.scenarios.iter().filter(meant).map(cell).collect();
-        if cells.is_empty() {
-            let all = subject.scenarios.iter().flat_map(|(name, group)| [name.as_str(), group]).collect();
-            bail!(unknown("scenario", scenario.unwrap_or_default(), typed, all));
-        }
-        Ok(cells)
-    }
-
-    /// Returns whether there are such a subject, scenario and lock.
-    pub(super) fn has(&self, cell: &Cell) -> bool {
-        self.subjects.iter().any(|subject| {
-            subject.name == cell.subject
-                && subject.locks.contains(&cell.lock)
-                && subject.scenarios.iter().any(|(name, _)| *name == cell.scenario)
-        })
-    }
+    ensure!(!cells.is_empty(), "`turnwise-lab bench --list` lists no scenarios");
+    Ok(cells)
 }
 
-impl Subject {
-    fn first_lock(&self) -> &str {
-        self.locks.first().map_or("", String::as_str)
-    }
+/// Returns the cells of `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK`; in place of a scenario, a group.
+pub(super) fn named<'a>(all: &'a [Cell], typed: &str) -> Result<Vec<&'a Cell>> {
+    let parts: Vec<&str> = typed.splitn(3, ':').collect();
+    let mut cells = having(all.iter().collect(), "subject", parts.first(), typed, |cell| [&cell.subject, ""])?;
+    cells.retain(|cell| parts.len() > 2 || cell.first);
+    let cells = having(cells, "lock", parts.get(2), typed, |cell| [&cell.lock, ""])?;
+    having(cells, "scenario", parts.get(1), typed, |cell| [&cell.scenario, &cell.group])
 }
 
-fn last<'a>(subjects: &'a mut [Subject], line: &str) -> Result<&'a mut Subject> {
-    subjects.last_mut().with_context(|| format!("`turnwise-lab bench --list` names no subject before: {line}"))
-}
-
-/// Returns "no scenario is called `2x50/10` (in mutex:2x50/10); similar: 2x50/100, 2x50/500".
-fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String {
+/// Returns those that have this name, if there is one. Where none has it, the error is "no scenario is called
+/// `2x50/10` (in mutex:2x50/10); the nearest: 2x50/100, 2x50/500".
+fn having<'a>(
+    mut cells: Vec<&'a Cell>,
+    what: &str,
+    name: Option<&&str>,
+    typed: &str,
+    names: fn(&Cell) -> [&str; 2],
+) -> Result<Vec<&'a Cell>> {
     const SHOWN: usize = 4;
-    known.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+    let Some(name) = name else { return Ok(cells) };
+    let mut known: Vec<&str> = cells.iter().flat_map(|cell| names(cell)).filter(|name| !name.is_empty()).collect();
+    cells.retain(|cell| names(cell).contains(name));
+    if !cells.is_empty() {
+        return Ok(cells);
+    }
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    known.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then(a.cmp(b)));
     known.dedup();
     known.truncate(SHOWN);
-    let near = known.join(", ");
-    format!(
-        "no {what} of `turnwise-lab bench` is called `{name}` (in `{typed}`); the nearest: {near}. \
+    bail!(
+        "no {what} of `turnwise-lab bench` is called `{name}` (in `{typed}`); the nearest: {}. \
          `cargo run --profile dist -p turnwise-lab -- bench --list` \
-         lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK"
+         lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK",
+        known.join(", ")
     )
 }
 
@@ -146,7 +117,7 @@ scenarios (name, group)
 ";
 
     fn names(typed: &str) -> Vec<String> {
-        Catalogue::parse(LIST).unwrap().cells(typed).unwrap().iter().map(Cell::to_string).collect()
+        named(&listed(LIST).unwrap(), typed).unwrap().into_iter().map(Cell::to_string).collect()
     }
 
     #[test]
@@ -160,22 +131,22 @@ scenarios (name, group)
 
     #[test]
     fn what_is_not_there_is_named_with_its_neighbours() {
-        let catalogue = Catalogue::parse(LIST).unwrap();
-        let said = |typed: &str| format!("{:#}", catalogue.cells(typed).unwrap_err());
+        let all = listed(LIST).unwrap();
+        let said = |typed: &str| format!("{:#}", named(&all, typed).unwrap_err());
         assert!(said("mutx:2x50/100").contains("no subject of `turnwise-lab bench` is called `mutx`"));
         assert!(said("mutx").contains("the nearest: mutex"), "{}", said("mutx"));
         assert!(said("mutex:2x50/10").contains("the nearest: 2x50/100,"), "{}", said("mutex:2x50/10"));
         assert!(said("mutex:uncontended:mutx").contains("the nearest: mutex"));
-        let cell = catalogue.cells("mutex:2x50/100").unwrap().remove(0);
-        assert!(!catalogue.has(&Cell { lock: "ttas".into(), ..cell.clone() }));
-        assert!(catalogue.has(&Cell { lock: "std".into(), ..cell }));
+        let cell = named(&all, "mutex:2x50/100").unwrap().remove(0).clone();
+        assert!(!all.iter().any(|other| other.is(&Cell { lock: "ttas".into(), ..cell.clone() })));
+        assert!(all.iter().any(|other| other.is(&Cell { lock: "std".into(), ..cell.clone() })));
     }
 
     #[test]
     fn other_text_is_no_list() {
-        assert!(Catalogue::parse("").is_err());
-        assert!(Catalogue::parse("error: no\n").is_err());
-        assert!(Catalogue::parse("locks\n  turnwise ours\n").is_err());
+        assert!(listed("").is_err());
+        assert!(listed("error: no\n").is_err());
+        assert!(listed("locks\n  turnwise ours\n").is_err());
     }
 
     /// The names in the sources: the program need not be built for that.

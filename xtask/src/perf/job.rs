@@ -3,7 +3,7 @@
 use super::believed::Believed;
 use super::cells::Cell;
 use super::version::Version;
-use crate::command::{json, last_lines};
+use crate::command::{last_lines, read_json};
 use crate::programs::prepare::Ready;
 use crate::programs::run::bounded;
 use crate::results::{each, text};
@@ -55,8 +55,12 @@ pub(crate) struct Job {
 }
 
 pub(super) enum What {
-    Bench { subject: String, lock: String, scenarios: Vec<String> },
-    Program { ready: Ready, figure: Regex },
+    /// Cells of one lock of one subject.
+    Bench(Vec<Cell>),
+    Program {
+        ready: Ready,
+        figure: Regex,
+    },
 }
 
 /// How all jobs are run.
@@ -67,37 +71,26 @@ pub(crate) struct How {
 
 impl Job {
     /// Returns the jobs that measure cells of `turnwise-lab bench`.
-    pub(super) fn of_cells(cells: &[Cell], rounds: u32) -> Vec<Job> {
-        let mut jobs: Vec<Job> = Vec::new();
+    pub(super) fn of_cells(cells: impl IntoIterator<Item = Cell>, rounds: u32) -> Vec<Job> {
+        let mut processes: Vec<Vec<Cell>> = Vec::new();
         for cell in cells {
-            let same = |job: &&mut Job| match &job.what {
-                What::Bench { subject, lock, .. } => *subject == cell.subject && *lock == cell.lock,
-                What::Program { .. } => false,
-            };
-            match jobs.iter_mut().find(same) {
-                Some(Job { what: What::Bench { scenarios, .. }, cells, .. }) => {
-                    scenarios.push(cell.scenario.clone());
-                    cells.push(cell.to_string());
-                }
-                _ => jobs.push(Job {
-                    what: What::Bench {
-                        subject: cell.subject.clone(),
-                        lock: cell.lock.clone(),
-                        scenarios: vec![cell.scenario.clone()],
-                    },
-                    cells: vec![cell.to_string()],
-                    unit: Unit::Nanoseconds,
-                    rounds,
-                }),
+            let fits = |all: &&mut Vec<Cell>| (&all[0].subject, &all[0].lock) == (&cell.subject, &cell.lock);
+            match processes.iter_mut().find(fits) {
+                Some(process) => process.push(cell),
+                None => processes.push(vec![cell]),
             }
         }
-        jobs
+        let job = |of: Vec<Cell>| {
+            let cells = of.iter().map(Cell::to_string).collect();
+            Job { what: What::Bench(of), cells, unit: Unit::Nanoseconds, rounds }
+        };
+        processes.into_iter().map(job).collect()
     }
 
     /// Runs it under a version; returns a value for each cell.
     pub(super) fn run(&self, version: &Version, how: &How) -> Result<Vec<f64>> {
         match &self.what {
-            What::Bench { subject, lock, scenarios } => bench(version, how, subject, lock, scenarios),
+            What::Bench(cells) => bench(version, how, cells),
             What::Program { ready, figure } => program(version, how, ready, figure).map(|value| vec![value]),
         }
     }
@@ -113,7 +106,9 @@ impl How {
     }
 }
 
-fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
+fn bench(version: &Version, how: &How, cells: &[Cell]) -> Result<Vec<f64>> {
+    let Cell { subject, lock, .. } = &cells[0];
+    let scenarios: Vec<&str> = cells.iter().map(|cell| cell.scenario.as_str()).collect();
     let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
     let mut command = how.command(&version.bench);
     // Quick: at most two samples in addition to these, in which every wait is timed.
@@ -122,19 +117,19 @@ fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[S
     if let Some(reported) = &version.overridden {
         command.args(reported.set.iter().flat_map(|set| ["--set", set])).envs(reported.variables.clone());
     }
-    command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
+    command.arg("--json").arg(file.path()).arg("--scenario").args(&scenarios);
     let (ended, printed) = bounded(&mut command)?;
     ensure!(ended.success(), "`turnwise-lab bench {subject}` fails: {}", last_lines(&printed));
-    read(file.path(), lock, scenarios)
+    read(file.path(), lock, &scenarios)
 }
 
 /// Returns the lock's time per operation in each scenario, or in an open loop, where the number of operations is given,
 /// the 99th percentile of its waits: its samples' median.
-fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
-    let report: Value = json(file, "`turnwise-lab bench`")?;
+fn read(file: &Path, lock: &str, scenarios: &[&str]) -> Result<Vec<f64>> {
+    let report: Value = read_json(file, "`turnwise-lab bench`")?;
     ensure!(report["scenarios"].is_array(), "the report of `turnwise-lab bench` has another shape");
     let named = |list: &'_ Value, field: &str, name: &str| each(list).iter().find(|one| one[field] == name).cloned();
-    let value = |name: &String| {
+    let value = |name: &&str| {
         let lock = named(&report["scenarios"], "name", name).and_then(|found| named(&found["locks"], "name", lock));
         let lock = lock.unwrap_or_default();
         let late = &lock["late"]["rounds_p99_ns"];
@@ -179,13 +174,14 @@ mod tests {
 
     fn cell(text: &str) -> Cell {
         let [subject, scenario, lock] = text.split(':').collect::<Vec<_>>()[..] else { panic!("{text}") };
-        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into(), first: lock == "turnwise" }
+        let [subject, scenario, lock, group] = [subject, scenario, lock, "all"].map(str::to_owned);
+        Cell { first: lock == "turnwise", subject, scenario, group, lock }
     }
 
     #[test]
     fn a_process_measures_all_cells_of_a_lock() {
         let cells = ["mutex:a:turnwise", "rwlock:a:turnwise", "mutex:b:std", "mutex:b:turnwise"].map(cell);
-        let jobs = Job::of_cells(&cells, 3);
+        let jobs = Job::of_cells(cells, 3);
         let names: Vec<_> = jobs.iter().map(|job| job.cells.join(" ")).collect();
         assert_eq!(names, ["mutex:a mutex:b", "rwlock:a", "mutex:b:std"]);
     }
@@ -208,9 +204,7 @@ mod tests {
         let left_out = [serde_json::json!({ "scenario": "d", "why": "be root" })];
         let report = serde_json::json!({ "format": "x", "scenarios": scenarios, "left_out": left_out });
         std::fs::write(file.path(), report.to_string()).unwrap();
-        let of = |names: &[&str]| {
-            read(file.path(), "turnwise", &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
-        };
+        let of = |names: &[&str]| read(file.path(), "turnwise", names);
         assert_eq!(of(&["b", "a"]).unwrap(), [7.0, 2.5]);
         assert_eq!(of(&["open"]).unwrap(), [8.5], "how late, and not how many");
         assert!(format!("{:#}", of(&["d"]).unwrap_err()).ends_with("in d be root"));

@@ -28,8 +28,8 @@ pub(crate) struct Outcome {
 /// A job under way.
 struct Running<'a> {
     job: &'a Job,
-    /// By build.
-    pairs: Vec<Vec<[Vec<f64>; 2]>>,
+    /// Of its cells.
+    measured: Vec<Measured>,
     failed: Option<String>,
 }
 
@@ -40,19 +40,20 @@ pub(crate) fn measure<'a>(
     how: &How,
     busy: &mut Busy,
 ) -> Result<Outcome> {
-    let none = vec![Vec::new(); builds.len()];
-    let mut all: Vec<Running> = jobs.map(|job| Running { job, pairs: none.clone(), failed: None }).collect();
+    let mut all: Vec<Running> = jobs.map(|job| Running { job, measured: Vec::new(), failed: None }).collect();
     let rounds = all.iter().map(|running| running.job.rounds).max().unwrap_or(0);
     // A run of each that does not count: files are read, pages are there, and what cannot run at all fails at once.
     for running in &mut all {
         running.pairs_of(builds, how, false);
-        running.pairs.clone_from(&none);
+        let none = vec![Vec::new(); builds.len()];
+        let measured = |cell: &String| Measured { cell: cell.clone(), unit: running.job.unit, builds: none.clone() };
+        running.measured = running.job.cells.iter().map(measured).collect();
     }
     let bar = progress::bar(rounds as usize, "round {pos} of {len}, {eta} left").with_finish(ProgressFinish::AndClear);
     for round in 0..rounds {
         for (index, running) in all.iter_mut().enumerate() {
             if is_due(round, running.job.rounds, rounds) {
-                running.pairs_of(builds, how, (running.pairs[0].len() + index) % 2 == 1);
+                running.pairs_of(builds, how, (running.measured[0].builds[0].len() + index) % 2 == 1);
             }
         }
         busy.check()?;
@@ -60,7 +61,8 @@ pub(crate) fn measure<'a>(
     }
     let failed = |running: &Running| Some(Gap { cell: running.job.cells.join(", "), why: running.failed.clone()? });
     let failed = all.iter().filter_map(failed).collect();
-    let measured = all.into_iter().filter(|running| running.failed.is_none()).flat_map(Running::measured).collect();
+    let well = all.into_iter().filter(|running| running.failed.is_none());
+    let measured = well.flat_map(|running| running.measured).collect();
     Ok(Outcome { measured, failed })
 }
 
@@ -78,20 +80,14 @@ impl Running<'_> {
                 return;
             }
             match pair(self.job, versions, how, new_first) {
-                Ok(values) => self.pairs[build].push(values),
+                Ok([old, new]) => {
+                    for (of, pair) in self.measured.iter_mut().zip(old.into_iter().zip(new)) {
+                        of.builds[build].push(pair.into());
+                    }
+                }
                 Err(error) => self.failed = Some(format!("{error:#}")),
             }
         }
-    }
-
-    fn measured(self) -> Vec<Measured> {
-        let of_cell = |index: usize, [old, new]: &[Vec<f64>; 2]| [old[index], new[index]];
-        let builds = |index: usize| -> Vec<Vec<[f64; 2]>> {
-            self.pairs.iter().map(|build| build.iter().map(|pair| of_cell(index, pair)).collect()).collect()
-        };
-        let cells = self.job.cells.iter().enumerate();
-        let unit = self.job.unit;
-        cells.map(|(index, cell)| Measured { cell: cell.clone(), unit, builds: builds(index) }).collect()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::results::record::command_line;
 use anyhow::{Context, Result, bail, ensure};
 use believed::Believed;
 use busy::Busy;
-use cells::{Catalogue, Cell};
+use cells::Cell;
 use job::{How, Job, Unit, What};
 use measure::Versions;
 use placement::Placement;
@@ -238,7 +238,7 @@ impl Plan {
     /// Makes a plan of cells and programs as typed, with this many rounds of either.
     pub(crate) fn of(cells: &[&str], programs: &[&str], rounds: [u32; 2], versions: &Versions) -> Result<Plan> {
         let (cells, mut left_out) = in_both(cells, versions)?;
-        let mut jobs = Job::of_cells(&cells, rounds[0]);
+        let mut jobs = Job::of_cells(cells, rounds[0]);
         let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
         programs_of(&here, programs, rounds[1], &mut jobs, &mut left_out)?;
         let plan = Plan { jobs, left_out };
@@ -261,20 +261,21 @@ fn in_both(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)>
         return Ok((Vec::new(), Vec::new()));
     }
     let [old, new] = versions;
-    let (of_old, of_new) = (catalogue(old)?, catalogue(new)?);
+    let (of_old, of_new) = (listed(old)?, listed(new)?);
     let mut all: Vec<Cell> = Vec::new();
     for typed in typed {
-        let cells = of_new.cells(typed)?;
-        all.extend(cells.into_iter().filter(|cell| !all.contains(cell)).collect::<Vec<_>>());
+        let cells = cells::named(&of_new, typed)?;
+        all.extend(cells.into_iter().filter(|cell| !all.contains(cell)).cloned().collect::<Vec<_>>());
     }
-    let (both, new_only): (Vec<Cell>, Vec<Cell>) = all.into_iter().partition(|cell| of_old.has(cell));
+    let (both, new_only): (Vec<Cell>, Vec<Cell>) =
+        all.into_iter().partition(|cell| of_old.iter().any(|other| other.is(cell)));
     let gap = |cell: &Cell| Gap { cell: cell.to_string(), why: format!("{} does not have it", old.name) };
     Ok((both, new_only.iter().map(gap).collect()))
 }
 
-fn catalogue(version: &Version) -> Result<Catalogue> {
+fn listed(version: &Version) -> Result<Vec<Cell>> {
     let list = Command::new(&version.bench).args(["bench", "--list"]).text();
-    Catalogue::parse(&list.context("it cannot list its benchmarks")?).with_context(|| format!("of {}", version.name))
+    cells::listed(&list.context("it cannot list its benchmarks")?).with_context(|| format!("of {}", version.name))
 }
 
 /// Adds the jobs of programs; those that cannot run here are left out.

@@ -37,17 +37,13 @@ impl Placement {
     pub(super) fn apply(self, cargo: &mut Command, folder: &Path) -> Result<()> {
         let Some(seed) = self.0 else { return Ok(()) };
         let linker = folder.join(format!("{LINKER}-{seed}"));
-        write(&linker, script(seed))?;
+        // LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
+        write(&linker, format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n"))?;
         fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).context("cannot make a linker executable")?;
         let linker = linker.canonicalize().context("cannot find the linker")?;
         cargo.env(format!("CARGO_TARGET_{}_LINKER", host()?.to_uppercase().replace('-', "_")), linker);
         Ok(())
     }
-}
-
-/// Returns the script: LLVM's linker orders the functions by a seed. Other linkers refuse to, and so does this.
-fn script(seed: u32) -> String {
-    format!("#!/bin/sh\nexec cc \"$@\" '-Wl,--shuffle-sections=.text*={seed}'\n")
 }
 
 #[cfg(test)]

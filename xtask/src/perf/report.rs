@@ -55,29 +55,19 @@ pub(super) fn place(compiler: &str) -> Value {
 
 /// Returns the rows, and what failed.
 pub(super) fn rows(outcome: Outcome, bound: f64) -> (Vec<Row>, Vec<Gap>) {
-    let intervals = outcome.measured.iter().map(|measured| measured.builds.len()).sum();
-    let error = stats::error_of_each(intervals);
-    let mut failed = outcome.failed;
+    let Outcome { measured, mut failed } = outcome;
+    let error = stats::error_of_each(measured.iter().map(|measured| measured.builds.len()).sum());
     let mut rows = Vec::new();
-    for measured in outcome.measured {
-        let cell = measured.cell.clone();
-        match row(measured, error, bound) {
-            Some(row) => rows.push(row),
-            None => failed.push(Gap { cell, why: "too few pairs of runs".to_owned() }),
-        }
+    for Measured { cell, unit, builds } in measured {
+        let builds: Option<Vec<Build>> = builds.into_iter().map(|pairs| Build::of(pairs, unit, error)).collect();
+        let Some(mut builds) = builds else {
+            failed.push(Gap { cell, why: "too few pairs of runs".to_owned() });
+            continue;
+        };
+        let verdict = Verdict::of_all(builds.iter().map(|build| build.speed.verdict(bound)));
+        rows.push(Row { cell, unit, build: builds.remove(0), other_builds: builds, verdict });
     }
     (rows, failed)
-}
-
-fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
-    let Measured { cell, unit, builds } = measured;
-    let mut builds =
-        builds.into_iter().map(|pairs| Build::of(pairs, unit, error)).collect::<Option<Vec<_>>>()?.into_iter();
-    let build = builds.next()?;
-    let other_builds: Vec<Build> = builds.collect();
-    let all = std::iter::once(&build).chain(&other_builds);
-    let verdict = Verdict::of_all(all.map(|build| build.speed.verdict(bound)));
-    Some(Row { cell, unit, build, other_builds, verdict })
 }
 
 impl Build {

@@ -100,7 +100,7 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     Ok(Version::new(commit + mark, what, program))
 }
 
-/// Checks a commit out and builds it.
+/// Unpacks a commit and builds it.
 pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     let (name, what) = described(named)?;
     let place = folder()?.join(&name);
@@ -109,7 +109,7 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     let program = kept.join(PROGRAM);
     if !program.is_file() {
         let source = place.join("source");
-        check_out(&name, &source)?;
+        unpack(&name, &source)?;
         if !source.join("lab/cli/Cargo.toml").is_file() {
             bail!("{name} ({what}) has no lab/cli: its laboratory lies elsewhere; name a later commit");
         }
@@ -143,20 +143,14 @@ fn described(named: &str) -> Result<(String, String)> {
     Ok((git(&["rev-parse", "--short=12", &exact])?, git(&["log", "-1", "--format=%s", &exact])?))
 }
 
-/// Checks a commit out, unless it is there.
-fn check_out(name: &str, source: &Path) -> Result<()> {
-    let text = source.to_str().context("the path of a folder is not UTF-8")?;
-    if source.join(".git").exists() {
-        let changed = git(&["-C", text, "status", "--porcelain"])?;
-        ensure!(
-            changed.is_empty(),
-            "{text} was modified, but must match the commit; `git worktree remove --force {text}` resets it"
-        );
-        return Ok(());
-    }
-    // Forced: git still knows a worktree whose folder was cleaned away. User hooks must not interfere.
-    let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--force", "--quiet", "--detach", text, name];
-    git(&add).map(drop)
+/// Unpacks the files of a commit.
+fn unpack(name: &str, source: &Path) -> Result<()> {
+    let _ = std::fs::remove_dir_all(source); // there may be none
+    std::fs::create_dir_all(source).with_context(|| format!("cannot make {}", source.display()))?;
+    let line = "git archive \"$1\" | tar -x -C \"$2\"";
+    let unpacked = cmd("sh -c").args([line, "sh", name]).arg(source).succeeds()?;
+    ensure!(unpacked, "{name} cannot be unpacked to {}", source.display());
+    Ok(())
 }
 
 /// Builds the program in a workspace.

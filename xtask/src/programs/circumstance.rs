@@ -10,28 +10,11 @@ pub(super) const BUSY: u32 = 2;
 /// Hundredths of a CPU that it may use.
 pub(super) const QUOTA: u32 = 100;
 
-/// In which of them the programs are compared.
-pub(super) struct Circumstances {
-    pub(super) beside_busy: bool,
-    pub(super) quota: bool,
-    /// Why one of them is left out, although it was requested.
-    pub(super) left_out: Option<String>,
-}
-
-impl Circumstances {
-    /// Returns those that were requested and are possible here.
-    pub(super) fn of(args: &Args) -> Circumstances {
-        Circumstances::with(args, || Quota::enter(QUOTA).map(drop))
-    }
-
-    fn with(args: &Args, quota: impl FnOnce() -> Result<()>) -> Circumstances {
-        let refused = args.quota.then(quota).and_then(Result::err);
-        let left_out = refused.map(|error| format!("--quota is left out: {error:#}"));
-        if let Some(why) = &left_out {
-            eprintln!("{why}");
-        }
-        Circumstances { beside_busy: args.beside_busy, quota: args.quota && left_out.is_none(), left_out }
-    }
+/// Returns why `--quota` is left out, if it was requested and `quota` says that it cannot be had here.
+pub(super) fn left_out(args: &Args, quota: impl FnOnce() -> Result<()>) -> Option<String> {
+    let why = format!("--quota is left out: {:#}", args.quota.then(quota)?.err()?);
+    eprintln!("{why}");
+    Some(why)
 }
 
 /// Measures alongside busy processes.
@@ -64,12 +47,10 @@ mod tests {
         let args = |line: &[&str]| Line::parse_from([&["programs"], line].concat()).args;
         let of = |line: &[&str], can: bool| {
             let quota = || if can { Ok(()) } else { Err(anyhow::anyhow!("no").context("be root")) };
-            let Circumstances { beside_busy, quota, left_out } = Circumstances::with(&args(line), quota);
-            (beside_busy, quota, left_out)
+            left_out(&args(line), quota)
         };
-        let both = ["--beside-busy", "--quota"];
-        assert_eq!(of(&both, true), (true, true, None));
-        assert_eq!(of(&both, false), (true, false, Some("--quota is left out: be root: no".to_owned())));
-        assert_eq!(of(&[], false), (false, false, None));
+        assert_eq!(of(&["--beside-busy", "--quota"], true), None);
+        assert_eq!(of(&["--quota"], false), Some("--quota is left out: be root: no".to_owned()));
+        assert_eq!(of(&["--beside-busy"], false), None);
     }
 }

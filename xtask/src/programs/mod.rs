@@ -7,21 +7,20 @@ mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
-use crate::command::{install, named, skipped};
-use crate::results::record::{Record, Run, command_line};
+use crate::command::{install, named, outcome};
+use crate::results::record::{Record, command_line, over};
 use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
 use anyhow::{Context, Result, bail};
-use circumstance::Circumstances;
 use prepare::Ready;
-use report::{Entry, Report};
-use run::{Measured, Turnwise};
-use serde::Serialize;
+use run::Turnwise;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use table::Program;
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Watch;
+use turnwise_present::quota::Quota;
 
 /// Arguments of `cargo xtask programs`.
 #[derive(clap::Args)]
@@ -61,19 +60,6 @@ const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 /// The name of the report on all programs, of its page and of its picture.
 const NAME: &str = "programs";
 
-/// The outcome of a program.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
-    Measured(Box<Measured>),
-    /// It tests itself: its output, the same under all policies.
-    Passed(String),
-    /// It cannot run here; why.
-    Skipped(String),
-    /// It failed, or its results differ.
-    Failed(String),
-}
-
 /// Runs the programs; `true` if none of those that could be run failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.picture {
@@ -97,26 +83,21 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.install {
         install(programs.iter().flat_map(|program| &program.packages))?;
     }
-    let circumstances = Circumstances::of(args);
+    let left_out = circumstance::left_out(args, || Quota::enter(circumstance::QUOTA).map(drop));
     let turnwise = Turnwise::build()?;
     let record = Record::now(Path::new(RUNS))?;
     let (watch, start) = (Watch::begin(), Instant::now());
     let mut entries = Vec::new();
     for program in programs {
         eprintln!("==> {}", program.name);
-        let outcome = one(&turnwise, &program, &here, args.runs, &circumstances);
-        match &outcome {
-            Outcome::Measured(measured) => eprintln!("    {}", report::line(measured)),
-            Outcome::Passed(_) => eprintln!("    passed"),
-            Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
-            Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
-        }
-        entries.push(Entry::new(program, outcome));
+        let ready = prepare::prepare(&program, &here);
+        let outcome = outcome(ready.and_then(|ready| measure(&turnwise, &program, &ready, args, left_out.is_none())));
+        eprintln!("    {}", report::line(&outcome));
+        entries.push(report::entry(&program, outcome));
     }
-    let report = Report::new(&record, args, entries, circumstances.left_out);
-    let run = Run::over(command_line(), start, watch.as_ref());
-    let is_fine = !report.programs.iter().any(|entry| matches!(entry.outcome, Outcome::Failed(_)));
-    deliver(report, &record, run, args)?;
+    let is_fine = entries.iter().all(|entry| entry["outcome"].get("failed").is_none());
+    let report = report::report(&record.env, args, entries, left_out.as_deref());
+    deliver(report, &record, over(command_line(), start, watch.as_ref()), args)?;
     Ok(is_fine)
 }
 
@@ -138,12 +119,11 @@ fn place(args: &Args) -> ReportPath<'_> {
     }
 }
 
-fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()> {
+fn deliver(report: Value, record: &Record, run: Value, args: &Args) -> Result<()> {
     let subject = Subject::named(NAME)?;
-    let page = || subject.body(&serde_json::to_value(&report).context("the report has no JSON form")?);
     match place(args) {
-        ReportPath::File(file) => write(file, page()?),
-        ReportPath::Output => page().map(|page| println!("{page}")),
+        ReportPath::File(file) => write(file, subject.body(&report)?),
+        ReportPath::Output => subject.body(&report).map(|page| println!("{page}")),
         ReportPath::Record => {
             record.keep(NAME, report, run)?;
             results::rewrite(&record.folder, subject, Path::new(PAGES))
@@ -156,31 +136,24 @@ pub(crate) fn chosen(programs: Vec<Program>, names: &[impl AsRef<str>]) -> Resul
     named(programs, names, |program| &program.name, ["program", "programs --list"])
 }
 
-fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32, also: &Circumstances) -> Outcome {
-    let ready = prepare::prepare(program, here);
-    match skipped(ready.and_then(|ready| measure(turnwise, program, &ready, runs, also))) {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(missing)) => Outcome::Skipped(missing),
-        Err(error) => Outcome::Failed(format!("{error:#}")),
-    }
-}
-
-fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32, also: &Circumstances) -> Result<Outcome> {
+fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, args: &Args, has_quota: bool) -> Result<Value> {
     let mut results: Vec<_> =
         POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
     if results.iter().any(|result| *result != results[0]) {
         bail!("the results differ: {} under {}, {} under {}", results[0], POLICIES[0], results[1], POLICIES[1]);
     }
-    match &program.metric {
-        Some(metric) => {
-            let mut measured = turnwise.compare(program, metric, ready, runs)?;
-            let once_more = || turnwise.speed(program, metric, ready, runs);
-            measured.beside_busy = also.beside_busy.then(|| circumstance::beside_busy(once_more)).transpose()?;
-            measured.quota = also.quota.then(|| circumstance::under_quota(once_more)).transpose()?;
-            Ok(Outcome::Measured(Box::new(measured)))
-        }
-        None => Ok(Outcome::Passed(results.swap_remove(0))),
+    if program.metric.is_none() {
+        return Ok(json!({ "passed": results.swap_remove(0) }));
     }
+    let mut measured = turnwise.compare(program, ready, args.runs, program.bound)?;
+    let once_more = || Ok(turnwise.compare(program, ready, args.runs, false)?["speed"].take());
+    if args.beside_busy {
+        measured["beside_busy"] = circumstance::beside_busy(once_more)?;
+    }
+    if args.quota && has_quota {
+        measured["quota"] = circumstance::under_quota(once_more)?;
+    }
+    Ok(json!({ "measured": measured }))
 }
 
 #[cfg(test)]

@@ -1,82 +1,57 @@
 //! The report on programs, as it is kept. Its page is `results/templates/programs.md.jinja`.
 
-use super::run::{Measured, Speed};
+use super::Args;
 use super::table::Program;
-use super::{Args, Outcome};
-use crate::results::record::Record;
-use serde::Serialize;
+use crate::command::undone;
+use crate::results::each;
+use serde_json::{Value, json};
 
-/// When a field changes its meaning or is removed, the number is raised.
-const FORMAT: &str = "turnwise-programs/1";
-
-/// All results: what page and picture are made of.
-#[derive(Serialize)]
-pub(crate) struct Report {
-    format: &'static str,
-    date: String,
-    commit: String,
-    /// Parts of names, if not all programs were requested.
-    names: Vec<String>,
-    /// Runs under each policy.
-    runs: u32,
-    /// Options that requested more columns.
-    options: Vec<String>,
-    /// What was requested but is unavailable here, and why.
-    left_out: Option<String>,
-    pub(super) programs: Vec<Entry>,
+/// Returns all results: what page and picture are made of.
+pub(super) fn report(env: &Value, args: &Args, programs: Vec<Value>, left_out: Option<&str>) -> Value {
+    let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
+    let options: Vec<&str> = options.iter().filter(|(_, asked)| *asked).map(|(option, _)| *option).collect();
+    json!({
+        // When a field changes its meaning or is removed, the number is raised.
+        "format": "turnwise-programs/1",
+        "date": env["date"],
+        "commit": env["commit"],
+        // Parts of names, if not all programs were requested.
+        "names": args.name,
+        // Under each policy.
+        "runs": args.runs,
+        // That requested more columns.
+        "options": options,
+        // What was requested but is unavailable here, and why.
+        "left_out": left_out,
+        "programs": programs,
+    })
 }
 
-/// A program, and its outcome.
-#[derive(Serialize)]
-pub(super) struct Entry {
-    name: String,
-    /// It is one of the lock-bound programs.
-    bound: bool,
-    /// Its figure is a time.
-    lower: bool,
-    /// It tests itself, and is not measured.
-    is_test: bool,
-    pub(super) outcome: Outcome,
+/// Returns a program, and its outcome: `measured`, `passed` with what a test of itself printed under all policies,
+/// `skipped` or `failed`.
+pub(super) fn entry(program: &Program, outcome: Value) -> Value {
+    let Program { name, bound, lower, metric, .. } = program;
+    json!({ "name": name, "bound": bound, "lower": lower, "is_test": metric.is_none(), "outcome": outcome })
 }
 
-impl Entry {
-    pub(super) fn new(program: Program, outcome: Outcome) -> Entry {
-        let Program { name, bound, lower, metric, .. } = program;
-        Entry { name, bound, lower, is_test: metric.is_none(), outcome }
-    }
-}
-
-impl Report {
-    pub(super) fn new(record: &Record, args: &Args, programs: Vec<Entry>, left_out: Option<String>) -> Report {
-        let options = [("--beside-busy", args.beside_busy), ("--quota", args.quota)];
-        Report {
-            format: FORMAT,
-            date: record.env.date.clone(),
-            commit: record.env.commit.clone(),
-            names: args.name.clone(),
-            runs: args.runs,
-            options: options.iter().filter(|(_, asked)| *asked).map(|(option, _)| (*option).to_owned()).collect(),
-            left_out,
-            programs,
-        }
-    }
-}
-
-/// Describes a program's result in a line, for the person who watches: "1.93 times as fast (1.85 to 2.01)", and how
+/// Describes a program's outcome in a line, for the person who watches: "1.93 times as fast (1.85 to 2.01)", and how
 /// fast in other circumstances.
-pub(super) fn line(measured: &Measured) -> String {
-    let Measured { speed: [speed, low, high], one_cpu, recorded, beside_busy, quota, .. } = measured;
-    let also = [
-        ("libc on one CPU", one_cpu),
-        ("libc recorded", recorded),
-        ("beside two busy processes", beside_busy),
-        ("under a quota of one CPU", quota),
+pub(super) fn line(outcome: &Value) -> String {
+    let measured = &outcome["measured"];
+    let said = |before: &str, key: &str, between: &str| {
+        let speed: Vec<f64> = each(&measured[key]).iter().filter_map(Value::as_f64).collect();
+        let [speed, low, high] = speed[..] else { return String::new() };
+        format!("{before}{speed:.2}{between} ({low:.2} to {high:.2})")
+    };
+    let said = [
+        said("", "speed", " times as fast"),
+        said("; libc on one CPU: ", "one_cpu", ""),
+        said("; libc recorded: ", "recorded", ""),
+        said("; beside two busy processes: ", "beside_busy", ""),
+        said("; under a quota of one CPU: ", "quota", ""),
     ];
-    let also = also.map(|(how, speed)| {
-        let said = |[speed, low, high]: &Speed| format!("; {how}: {speed:.2} ({low:.2} to {high:.2})");
-        speed.as_ref().map_or_else(String::new, said)
-    });
-    format!("{speed:.2} times as fast ({low:.2} to {high:.2}){}", also.concat())
+    let line = undone(outcome).unwrap_or_else(|| said.concat());
+    if line.is_empty() { "passed".to_owned() } else { line }
 }
 
 #[cfg(test)]
@@ -84,19 +59,19 @@ mod tests {
     use super::*;
 
     use crate::results::Subject;
-    use turnwise_present::others::Others;
 
-    fn page(programs: Vec<Entry>) -> String {
-        let [date, commit] = ["2026-11-24", "c"].map(str::to_owned);
-        let (names, options, left_out) = (Vec::new(), Vec::new(), None);
-        let report = Report { format: FORMAT, date, commit, names, runs: 7, options, left_out, programs };
-        Subject::named("programs").unwrap().body(&serde_json::to_value(report).unwrap()).unwrap()
+    fn page(programs: Vec<Value>) -> String {
+        let report = json!({ "format": "turnwise-programs/1", "date": "2026-11-24", "commit": "c", "names": [],
+            "runs": 7, "options": [], "left_out": null, "programs": programs });
+        Subject::named("programs").unwrap().body(&report).unwrap()
     }
 
     #[test]
     fn many_results_are_counted() {
-        let test =
-            |results: &str| Entry { is_test: true, outcome: Outcome::Passed(results.to_owned()), ..program("t", None) };
+        let test = |results: &str| {
+            let toml = "name = 't'\npackages = []\ncommand = []";
+            entry(&toml::from_str(toml).unwrap(), json!({ "passed": results }))
+        };
         let page = page(vec![test("ok 1, ok 2, ok 3, ok 4"), test("a, b, c, d, e")]);
         assert!(
             page.ends_with("| t | pass: ok 1, ok 2, ok 3, ok 4 |\n| t | pass: a, b, c, … (5 results) |\n"),
@@ -105,23 +80,26 @@ mod tests {
     }
 
     /// Returns a program that is twice as fast, and on one CPU as fast as stated.
-    fn program(name: &str, one_cpu: Option<f64>) -> Entry {
+    fn program(name: &str, one_cpu: Option<f64>) -> Value {
         let toml =
             format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());
-        let machine = turnwise_present::machine::Machine { cpus: 2, cpu: Some("x".to_owned()), ..Default::default() };
-        let measured = Measured {
-            runs: std::collections::BTreeMap::new(),
-            medians: vec![1e3, 2e3],
-            spread: vec![0.1, 0.2],
-            speed: [2.0, 1.5, 2.5],
-            one_cpu: one_cpu.map(|speed| [speed, 0.9 * speed, 1.1 * speed]),
-            recorded: one_cpu.map(|speed| [0.8 + 0.05 * speed, 0.8, 1.0]),
-            beside_busy: None,
-            quota: None,
-            machine,
-            others: Some(Others { programs: 0.014, host: 0.0 }),
-        };
-        Entry::new(toml::from_str(&toml).unwrap(), Outcome::Measured(Box::new(measured)))
+        let measured = json!({
+            "runs": {},
+            "medians": [1e3, 2e3],
+            "spread": [0.1, 0.2],
+            "speed": [2.0, 1.5, 2.5],
+            "one_cpu": one_cpu.map(|speed| [speed, 0.9 * speed, 1.1 * speed]),
+            "recorded": one_cpu.map(|speed| [0.8 + 0.05 * speed, 0.8, 1.0]),
+            "machine": { "cpus": 2, "cpu": "x" },
+            "others": { "programs": 0.014, "host": 0.0 },
+        });
+        entry(&toml::from_str(&toml).unwrap(), json!({ "measured": measured }))
+    }
+
+    fn gone() -> Value {
+        let mut gone = program("gone", Some(1.0));
+        gone["outcome"] = json!({ "skipped": "not here" });
+        gone
     }
 
     #[test]
@@ -144,17 +122,18 @@ mod tests {
 
     #[test]
     fn circumstances_have_columns_and_bars_where_they_were_measured() {
-        let with = |name: &str, beside: Speed, quota: Option<Speed>| {
+        let with = |name: &str, beside: [f64; 3], quota: Option<[f64; 3]>| {
             let mut entry = program(name, Some(1.0));
-            let Outcome::Measured(measured) = &mut entry.outcome else { panic!("measured") };
-            (measured.beside_busy, measured.quota) = (Some(beside), quota);
+            let measured = &mut entry["outcome"]["measured"];
+            (measured["beside_busy"], measured["quota"]) = (json!(beside), json!(quota));
             entry
         };
-        let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
         let tree = with("tree", [2.0, 1.9, 2.1], Some([0.9, 0.8, 0.96]));
-        let Outcome::Measured(measured) = &tree.outcome else { panic!("measured") };
-        assert!(line(measured).ends_with("; under a quota of one CPU: 0.90 (0.80 to 0.96)"), "{}", line(measured));
-        let page = page(vec![tree, with("hash", [2.0, 1.9, 2.1], None), gone]);
+        let said = line(&tree["outcome"]);
+        assert!(said.starts_with("2.00 times as fast (1.50 to 2.50); libc on one CPU: 1.00 (0.90 to 1.10)"), "{said}");
+        assert!(said.ends_with("; under a quota of one CPU: 0.90 (0.80 to 0.96)"), "{said}");
+        assert_eq!(line(&gone()["outcome"]), "SKIPPED: not here");
+        let page = page(vec![tree, with("hash", [2.0, 1.9, 2.1], None), gone()]);
         for line in [
             "| one CPU | recorded | beside two busy processes | under a quota of one CPU |\n|---|---|---|---|---|---|\
              ---|---|---|---|---|---|\n",
@@ -178,15 +157,13 @@ mod tests {
             "{known}"
         );
         let mut unknown = program("one", None);
-        let Outcome::Measured(measured) = &mut unknown.outcome else { panic!("measured") };
-        measured.others = None;
+        unknown["outcome"]["measured"]["others"] = Value::Null;
         assert!(!page(vec![unknown]).contains("took up to"));
     }
 
     #[test]
     fn without_lock_bound_programs_there_is_no_word_of_one_cpu() {
-        let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
-        let page = page(vec![program("free", None), gone]);
+        let page = page(vec![program("free", None), gone()]);
         assert!(page.contains("| gone | yes | not run: not here | | | | | | | |\n"), "{page}");
         assert!(!page.contains("upper bound") && !page.contains("lock-bound programs "), "{page}");
     }

@@ -3,19 +3,16 @@
 use super::prepare::Ready;
 use super::table::Program;
 use super::{POLICIES, table};
-use crate::command::{both, last_lines, text_of};
+use crate::command::{Run, both, last_lines, read_json, text_of};
 use crate::results::{built, each};
 use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 use rustix::thread::{CpuSet, sched_getaffinity};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
-use turnwise_present::machine::Machine;
-use turnwise_present::others::Others;
 
 /// No run of any program takes longer.
 const LIMIT_S: u64 = 120;
@@ -23,34 +20,6 @@ const LIMIT_S: u64 = 120;
 /// The program `turnwise`, built for speed.
 pub(super) struct Turnwise {
     path: PathBuf,
-}
-
-/// Estimate and ends of the 95% interval.
-pub(super) type Speed = [f64; 3];
-
-/// The result of a comparison.
-#[derive(Serialize)]
-pub(crate) struct Measured {
-    /// The figures of all runs, by policy or arm, in order.
-    pub(super) runs: BTreeMap<String, Vec<f64>>,
-    /// Median of each policy.
-    pub(super) medians: Vec<f64>,
-    /// Middle half of each policy, as a share of its median.
-    pub(super) spread: Vec<f64>,
-    /// Speed against the C library's locks. Above 1: faster.
-    pub(super) speed: Speed,
-    /// Speed of the C library's locks on one CPU against the same on all; of lock-bound programs only.
-    pub(super) one_cpu: Option<Speed>,
-    /// Speed of the C library's locks under `turnwise profile` against the same without.
-    pub(super) recorded: Option<Speed>,
-    /// Speed against the C library's locks where both run alongside two busy processes.
-    pub(super) beside_busy: Option<Speed>,
-    /// The same where either may use one CPU.
-    pub(super) quota: Option<Speed>,
-    /// Where.
-    pub(super) machine: Machine,
-    /// The other load on the machine, if known.
-    pub(super) others: Option<Others>,
 }
 
 impl Turnwise {
@@ -83,38 +52,26 @@ impl Turnwise {
         Ok(found.join(", "))
     }
 
-    /// Runs both policies, interleaved; for lock-bound programs also the C library's on one CPU, and recorded.
-    pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
-        let mut arms = Vec::new();
-        if program.bound {
-            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
-            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
-            arms.extend(["--arm".to_owned(), format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
-            arms.extend(["--arm".to_owned(), format!("{RECORDED}: {quoted} profile --")]);
-        }
-        let text = self.compared(program, metric, ready, runs, &arms)?;
-        read(&text, program.lower, program.bound)
-    }
-
-    /// Runs both policies, interleaved, in this process's circumstances; returns the speed of ours.
-    pub(super) fn speed(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Speed> {
-        let text = self.compared(program, metric, ready, runs, &[])?;
-        read(&text, program.lower, false).map(|measured| measured.speed)
-    }
-
-    /// Returns the JSON of a comparison.
-    fn compared(&self, program: &Program, metric: &str, ready: &Ready, runs: u32, arms: &[String]) -> Result<String> {
+    /// Runs both policies, interleaved, in this process's circumstances; with `arms` also the C library's on one CPU,
+    /// and recorded.
+    pub(super) fn compare(&self, program: &Program, ready: &Ready, runs: u32, arms: bool) -> Result<Value> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let json = folder.path().join("comparison.json");
+        let metric = program.metric.as_deref().context("its results are not measured")?;
         let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
         let mut compare = Command::new(&self.path);
         compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
-        compare.args(arms).arg("--").args(&ready.command);
-        let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
+        if arms {
+            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
+            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
+            compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
+            compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
+        }
+        let output = compare.arg("--").args(&ready.command).stdin(Stdio::null()).printed()?;
         ensure!(output.status.success(), "{}", text_of(&output.stderr).trim());
-        std::fs::read_to_string(&json).context("cannot read the comparison")
+        read(&read_json(&json, "`turnwise compare`")?, program.lower, arms)
     }
 }
 
@@ -130,40 +87,43 @@ fn last_cpu() -> Result<usize> {
     (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
 }
 
-/// Reads a comparison's JSON; `bound`: whether it has the arms of lock-bound programs.
-fn read(text: &str, lower: bool, bound: bool) -> Result<Measured> {
-    let mut comparison: Value = serde_json::from_str(text).context("the comparison is not JSON")?;
-    let (machine, others) = (comparison["machine"].take(), comparison["others"].take());
+/// Reads a comparison; `bound`: whether it has the arms of lock-bound programs.
+fn read(comparison: &Value, lower: bool, bound: bool) -> Result<Value> {
     let metric = comparison["summaries"][0]["metric"].as_str().context("the comparison has no figures")?;
     let of = |policy: &str| {
         let found = each(&comparison["summaries"]).iter().find(|s| s["metric"] == metric && s["policy"] == policy);
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
-    let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut runs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for run in each(&comparison["runs"]).iter().filter(|run| run["warmup"] != true) {
         let policy = run["policy"].as_str().context("a run without a policy")?;
-        runs.entry(policy.to_owned()).or_default().extend(run["printed"][metric].as_f64());
+        runs.entry(policy).or_default().extend(run["printed"][metric].as_f64());
     }
     let arm = |name: &str| bound.then(|| of(name).and_then(|summary| speed(summary, lower))).transpose();
-    let figures = |of: &dyn Fn(&Value) -> Option<f64>| all.iter().map(|summary| of(summary)).collect::<Option<_>>();
+    let figures = |of: &dyn Fn(&Value) -> Option<f64>| -> Option<Vec<f64>> { all.iter().map(|one| of(one)).collect() };
     let median = |summary: &Value| summary["median"].as_f64();
     let spread = |summary: &Value| Some((summary["q3"].as_f64()? - summary["q1"].as_f64()?) / median(summary)?);
-    Ok(Measured {
-        runs,
-        medians: figures(&median).context("a summary without a median")?,
-        spread: figures(&spread).context("a summary without quartiles")?,
-        speed: speed(all[1], lower)?,
-        one_cpu: arm(ONE_CPU)?,
-        recorded: arm(RECORDED)?,
-        beside_busy: None,
-        quota: None,
-        machine: serde_json::from_value(machine).context("the comparison names no machine")?,
-        others: serde_json::from_value(others).context("the comparison's other programs")?,
-    })
+    Ok(json!({
+        // The figures of all runs, by policy or arm, in order.
+        "runs": runs,
+        "medians": figures(&median).context("a summary without a median")?,
+        // The middle half of each policy, as a share of its median.
+        "spread": figures(&spread).context("a summary without quartiles")?,
+        // Against the C library's locks. Above 1: faster.
+        "speed": speed(all[1], lower)?,
+        // Of the C library's locks on one CPU against the same on all; of lock-bound programs only.
+        "one_cpu": arm(ONE_CPU)?,
+        // Of the C library's locks under `turnwise profile` against the same without.
+        "recorded": arm(RECORDED)?,
+        "machine": comparison["machine"],
+        // The other load on the machine, if known.
+        "others": comparison["others"],
+    }))
 }
 
-fn speed(summary: &Value, lower: bool) -> Result<Speed> {
+/// Returns estimate and ends of the 95% interval.
+fn speed(summary: &Value, lower: bool) -> Result<[f64; 3]> {
     let [ratio, low, high] = ["ratio", "low", "high"].map(|field| summary["to_baseline"][field].as_f64());
     let ((ratio, low), high) = ratio.zip(low).zip(high).context("the comparison has no ratio")?;
     Ok(if lower { [1.0 / ratio, 1.0 / high, 1.0 / low] } else { [ratio, low, high] })
@@ -179,7 +139,7 @@ mod tests {
     use super::*;
 
     /// Returns a comparison: twice as many under ours, half as many again on one CPU, a tenth less recorded.
-    fn comparison() -> String {
+    fn comparison() -> Value {
         let summary = |policy: &str, median: f64, to_baseline: serde_json::Value| {
             serde_json::json!({ "metric": "ops", "policy": policy, "median": median, "q1": 0.9 * median,
                 "q3": 1.1 * median, "to_baseline": to_baseline })
@@ -197,23 +157,27 @@ mod tests {
             serde_json::json!({ "policy": "libc", "warmup": warmup, "printed": printed })
         };
         let runs = [run(true, 1.0), run(false, 90.0), run(false, 110.0)];
-        serde_json::json!({ "summaries": summaries, "runs": runs, "machine": machine }).to_string()
+        serde_json::json!({ "summaries": summaries, "runs": runs, "machine": machine })
     }
 
     #[test]
     fn arms_are_identified_by_their_names() {
         let measured = read(&comparison(), false, true).unwrap();
-        assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
-        assert_eq!(measured.recorded, Some([0.9, 0.8, 1.0]));
-        assert_eq!(measured.medians, [100.0, 200.0]);
-        assert_eq!(measured.runs["libc"], [90.0, 110.0], "without the warm-up");
-        assert_eq!(read(&comparison(), false, false).unwrap().one_cpu, None);
-        assert!(read(&comparison().replace(RECORDED, "another"), false, true).is_err());
+        assert_eq!(measured["speed"], json!([2.0, 1.6, 2.5]));
+        assert_eq!(measured["one_cpu"], json!([1.5, 1.25, 2.0]));
+        assert_eq!(measured["recorded"], json!([0.9, 0.8, 1.0]));
+        assert_eq!(measured["medians"], json!([100.0, 200.0]));
+        assert_eq!(measured["runs"]["libc"], json!([90.0, 110.0]), "without the warm-up");
+        assert_eq!(read(&comparison(), false, false).unwrap()["one_cpu"], Value::Null);
+        let mut other = comparison();
+        other["summaries"][3]["policy"] = "another".into();
+        assert!(read(&other, false, true).is_err());
     }
 
     #[test]
     fn where_less_is_better_the_ends_change_places() {
         let measured = read(&comparison(), true, true).unwrap();
-        assert_eq!((measured.speed, measured.one_cpu), ([0.5, 0.4, 0.625], Some([1.0 / 1.5, 0.5, 0.8])));
+        assert_eq!(measured["speed"], json!([0.5, 0.4, 0.625]));
+        assert_eq!(measured["one_cpu"], json!([1.0 / 1.5, 0.5, 0.8]));
     }
 }

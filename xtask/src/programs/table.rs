@@ -1,6 +1,6 @@
 //! The table of programs: `xtask/programs/programs.toml`, where each key is explained.
 
-use crate::command::toml;
+use crate::command::rows_in;
 use anyhow::Result;
 use serde::Deserialize;
 use std::path::Path;
@@ -13,9 +13,6 @@ pub(crate) struct Program {
     #[serde(default)]
     pub(super) needs: Vec<String>,
     pub(super) packages: Vec<String>,
-    pub(super) source: Option<String>,
-    #[serde(default)]
-    pub(super) libraries: Vec<String>,
     #[serde(default)]
     pub(super) setup: Vec<String>,
     pub(super) command: Vec<String>,
@@ -28,14 +25,9 @@ pub(crate) struct Program {
     pub(super) bound: bool,
 }
 
-#[derive(Deserialize)]
-struct Table {
-    program: Vec<Program>,
-}
-
 /// Reads the list of all programs.
 pub(crate) fn load(here: &Path) -> Result<Vec<Program>> {
-    Ok(toml::<Table>(here.join("programs.toml"))?.program)
+    rows_in(here.join("programs.toml"))
 }
 
 #[cfg(test)]
@@ -53,7 +45,7 @@ mod tests {
                 assert!(program.equal.is_some() && !program.bound, "{}: only its results count", program.name);
             }
             assert!(program.equal.as_deref().is_none_or(|equal| regex::Regex::new(equal).is_ok()), "{}", program.name);
-            assert!(program.source.is_some() || !program.needs.is_empty(), "{} is not a command", program.name);
+            assert!(!program.needs.is_empty(), "{} is not a command", program.name);
         }
         let names: std::collections::HashSet<_> = programs.iter().map(|program| &program.name).collect();
         assert_eq!(names.len(), programs.len(), "two programs have one name");

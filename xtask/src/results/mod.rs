@@ -19,11 +19,11 @@ mod tests;
 pub(crate) use json::{each, text};
 pub(crate) use subject::Subject;
 
-use crate::command::{Run as _, json as read_json};
+use crate::command::{Run as _, read_json};
 use crate::root::{cargo, target, write as put};
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
-use record::{Record, Run};
+use record::Record;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,7 +108,7 @@ fn measure(lab: &Path, record: &Record, subject: &Subject, quick: bool) -> Resul
     let mut report: Value = read_json(&json, "turnwise-lab")?;
     // Without the paths of this machine.
     report["command"] = command.clone().into();
-    record.keep(&subject.name, report, Run::over(command, start, watch.as_ref()))
+    record.keep(&subject.name, report, record::over(command, start, watch.as_ref()))
 }
 
 /// Writes the page and the picture of one report in a folder; the README's lines, too, if that is where they come from.

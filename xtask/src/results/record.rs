@@ -2,58 +2,28 @@
 
 use super::json::file;
 use super::subject::Subject;
-use crate::command::{Run as _, cmd, entries, json};
+use crate::command::{Run as _, cmd, entries, read_json};
 use crate::root::write;
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 use turnwise_present::machine::{self, Machine};
-use turnwise_present::others::{Others, Watch};
+use turnwise_present::others::Watch;
 
-/// When a field changes its meaning or is removed, the number is raised.
-const FORMAT: &str = "turnwise-env/1";
 const ENV: &str = "env.json";
 
 /// A folder, and what its reports share.
 pub(crate) struct Record {
     pub(crate) folder: PathBuf,
-    pub(crate) env: Env,
+    /// The content of `env.json`, without reports.
+    pub(crate) env: Value,
 }
 
-/// The content of `env.json`.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Env {
-    format: String,
-    /// The day in UTC.
-    pub(crate) date: String,
-    /// With `+` if sources were changed since.
-    pub(crate) commit: String,
-    machine: Machine,
-    libc: String,
-    /// By report.
-    runs: BTreeMap<String, Run>,
-}
-
-impl Run {
-    /// Returns a run that began at `start` and is over now.
-    pub(crate) fn over(command: String, start: Instant, watch: Option<&Watch>) -> Run {
-        let others = watch.and_then(Watch::end);
-        Run { command, seconds: Some(start.elapsed().as_secs()), others, note: None }
-    }
-}
-
-/// How a report was made.
-#[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Run {
-    pub(crate) command: String,
-    pub(crate) seconds: Option<u64>,
-    /// The other load on the CPUs meanwhile, if it is known.
-    pub(crate) others: Option<Others>,
-    /// A further note.
-    pub(crate) note: Option<String>,
+/// Returns how a report was made whose run began at `start` and is over now.
+pub(crate) fn over(command: String, start: Instant, watch: Option<&Watch>) -> Value {
+    // The other load on the CPUs meanwhile, if it is known.
+    json!({ "command": command, "seconds": start.elapsed().as_secs(), "others": watch.and_then(Watch::end) })
 }
 
 impl Record {
@@ -64,18 +34,20 @@ impl Record {
         let [date, libc] = ["date --utc +%F", "getconf GNU_LIBC_VERSION"].map(|line| cmd(line).text());
         let [date, libc] = [date?, libc?].map(|said| said.trim().to_owned());
         let folder = runs.join(format!("{date}-{}-{commit}", named(&machine)));
-        let env = Env { format: FORMAT.to_owned(), date, commit, machine, libc, runs: BTreeMap::new() };
+        // When a field changes its meaning or is removed, the number is raised. The day is in UTC; the commit has `+`
+        // if sources were changed since.
+        let format = "turnwise-env/1";
+        let env = json!({ "format": format, "date": date, "commit": commit, "machine": machine, "libc": libc });
         Ok(Record { folder, env })
     }
 
     /// Writes a report, and adds how it was made to the entries of the folder's other reports.
-    pub(crate) fn keep(&self, name: &str, report: impl Serialize, run: Run) -> Result<()> {
+    pub(crate) fn keep(&self, name: &str, report: Value, run: Value) -> Result<()> {
         let env = self.folder.join(ENV);
-        let mut all = if env.is_file() { json(&env, "how others were made")? } else { self.env.clone() };
-        all.runs.insert(name.to_owned(), run);
-        let report = serde_json::to_value(report).context("the report has no JSON form")?;
+        let mut all = if env.is_file() { read_json(&env, "how others were made")? } else { self.env.clone() };
+        all["runs"][name] = run;
         write(self.folder.join(name).with_extension("json"), file(report))?;
-        write(env, file(serde_json::to_value(all)?))
+        write(env, file(all))
     }
 }
 
@@ -156,20 +128,14 @@ mod tests {
     #[test]
     fn reports_of_one_folder_share_their_env() {
         let runs = tempfile::tempdir().unwrap();
-        let env = Env {
-            format: FORMAT.to_owned(),
-            date: "2026-11-24".to_owned(),
-            commit: "c".to_owned(),
-            machine: machine("x"),
-            libc: "glibc 2.36".to_owned(),
-            runs: BTreeMap::new(),
-        };
+        let env = json!({ "format": "turnwise-env/1", "date": "2026-11-24", "commit": "c", "machine": machine("x"),
+            "libc": "glibc 2.36" });
         let record = Record { folder: runs.path().join("2026-11-24-x-2-c"), env };
-        let run = |command: &str| Run::over(command.to_owned(), Instant::now(), None);
-        record.keep("mutex", [1.5], run("first")).unwrap();
-        record.keep("spin", [2.5], run("second")).unwrap();
-        record.keep("spin", [3.5], run("third")).unwrap();
-        let env: serde_json::Value = json(record.folder.join(ENV), "").unwrap();
+        let run = |command: &str| over(command.to_owned(), Instant::now(), None);
+        record.keep("mutex", json!([1.5]), run("first")).unwrap();
+        record.keep("spin", json!([2.5]), run("second")).unwrap();
+        record.keep("spin", json!([3.5]), run("third")).unwrap();
+        let env: serde_json::Value = read_json(record.folder.join(ENV), "").unwrap();
         assert_eq!(
             (&env["runs"]["mutex"]["command"], &env["runs"]["spin"]["command"]),
             (&"first".into(), &"third".into())

@@ -2,7 +2,7 @@
 
 use super::record::relative;
 use super::template::render;
-use crate::command::json;
+use crate::command::{read_json, rows};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,13 +24,8 @@ pub(crate) struct Subject {
 }
 
 /// All pages, in the order in which they are measured.
-pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct Table {
-        subject: Vec<Subject>,
-    }
-    toml::from_str::<Table>(include_str!("subjects.toml")).expect("each test reads it").subject
-});
+pub(crate) static SUBJECTS: LazyLock<Vec<Subject>> =
+    LazyLock::new(|| rows(include_str!("subjects.toml")).expect("each test reads it"));
 
 /// What a template of a page or a picture knows: all of the report besides.
 #[derive(Serialize)]
@@ -62,7 +57,7 @@ impl Subject {
     pub(crate) fn read(&self, folder: &Path) -> Result<Value> {
         let (file, by) =
             (self.file(folder), if self.command.is_empty() { "cargo xtask programs" } else { "turnwise-lab" });
-        let report: Value = json(&file, &format!("`{by}`"))?;
+        let report: Value = read_json(&file, &format!("`{by}`"))?;
         ensure!(report["format"].is_string(), "{} is not a report of `{by}`", file.display());
         Ok(report)
     }
@@ -84,28 +79,25 @@ impl Subject {
 
     /// Renders a report.
     pub(crate) fn body(&self, report: &Value) -> Result<String> {
-        let values = Values { subject: self, kind: self.kind(), report, reports: &[], folder: [""; 2] };
-        render(&self.name, self.templates()[0], values)
+        self.rendered(self.templates()[0], report, &[], [""; 2])
     }
 
     /// Renders the page of the report in the folder `from`, for the folder `pages`.
     pub(super) fn page(&self, from: &Path, pages: &Path) -> Result<String> {
-        let (report, seen) = (self.read(from)?, relative(pages, from));
+        let seen = relative(pages, from);
         let name = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
         let folder = [seen.to_str().context("a folder's name is not text")?, name];
         let template = [include_str!("templates/page.md.jinja"), self.templates()[0]].concat();
-        render(
-            &self.name,
-            &template,
-            Values { subject: self, kind: self.kind(), report: &report, reports: &[], folder },
-        )
+        self.rendered(&template, &self.read(from)?, &[], folder)
     }
 
     /// Draws the reports, of which that of programs has several.
     pub(super) fn picture(&self, reports: &[Value]) -> Result<String> {
-        let report = reports.first().unwrap_or(&Value::Null);
-        let values = Values { subject: self, kind: self.kind(), report, reports, folder: [""; 2] };
-        render(&self.name, self.templates()[1], values)
+        self.rendered(self.templates()[1], reports.first().unwrap_or(&Value::Null), reports, [""; 2])
+    }
+
+    fn rendered(&self, template: &str, report: &Value, reports: &[Value], folder: [&str; 2]) -> Result<String> {
+        render(&self.name, template, Values { subject: self, kind: self.kind(), report, reports, folder })
     }
 }
 

@@ -1,18 +1,14 @@
 //! What goes into the builds, and what comes out of them: the parts of `cargo xtask supply` and `cargo xtask dist` that
-//! no other tool does. The rest are commands in `check/steps.toml`.
+//! no other tool does. The rest are commands in `check/steps.toml`, and scripts in `packaging`.
 
-mod glibc;
-mod graph;
 mod interface;
 mod notices;
 mod pack;
-mod refused;
 
-use anyhow::Result;
+use crate::command::{Run, cmd};
+use anyhow::{Context, Result};
 use clap::Subcommand;
-use std::path::PathBuf;
-
-pub(crate) use graph::{Graph, Package};
+use serde_json::Value;
 
 /// Parts of steps.
 #[derive(Subcommand)]
@@ -25,15 +21,8 @@ pub(crate) enum Part {
     },
     /// Pack what is published, and check whether the packages are complete. Nothing is uploaded
     Pack,
-    /// Compile what is loaded into programs for a target that it does not support: one error must say so
-    Refused,
     /// Print the licences of third-party code in a package, and their texts
     Notices { package: String },
-    /// Check that programs and libraries, and what a tool carries, need no glibc later than 2.28
-    Glibc {
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
 }
 
 impl Part {
@@ -42,11 +31,16 @@ impl Part {
         let seen = match self {
             Part::Interface { write } => interface::run(*write),
             Part::Pack => pack::run(),
-            Part::Refused => refused::run(),
             Part::Notices { package } => notices::of(package),
-            Part::Glibc { files } => glibc::run(files),
         };
         println!("{}", seen?.trim_end());
         Ok(true)
     }
+}
+
+/// Returns the packages of builds with all features, for all targets, as `cargo metadata` has them.
+fn packages() -> Result<Vec<Value>> {
+    let text = cmd("cargo metadata --format-version=1 --locked --all-features").text()?;
+    let mut graph: Value = serde_json::from_str(&text).context("`cargo metadata` prints what is not understood")?;
+    serde_json::from_value(graph["packages"].take()).context("`cargo metadata` lists no packages")
 }

@@ -1,10 +1,12 @@
 //! The third-party code in a program, its licences, and their texts.
 
-use super::graph::packages;
+use super::packages;
 use crate::command::{Run, cmd, entries};
 use anyhow::{Context, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Beginnings of the names of files that have a licence's text.
 const TEXTS: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
@@ -17,14 +19,14 @@ pub(super) fn of(package: &str) -> Result<String> {
         tree.args(["-p", "turnwise-preload", "-p", "turnwise-recorder"]);
     }
     let listed = tree.text()?;
-    let others = packages()?.into_iter().filter(|package| package.source.is_some());
-    let folders: BTreeMap<_, _> = others.map(|of| ((of.name, of.version), of.manifest_path)).collect();
+    let packages = packages()?;
     let mut text = format!("Software of others in {package}, its licences and their texts.\n");
     text += "The Rust standard library is under MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses).\n";
     for (name, version, licence) in listed.lines().filter_map(entry).collect::<BTreeSet<_>>() {
-        let Some(manifest) = folders.get(&(name.to_owned(), version.to_owned())) else { continue };
+        let is_it = |of: &&Value| of["name"] == name && of["version"] == version && !of["source"].is_null();
+        let Some(manifest) = packages.iter().find(is_it).and_then(|of| of["manifest_path"].as_str()) else { continue };
         write!(text, "\n==== {name} {version}: {licence}\n")?;
-        for file in entries(manifest.parent().context("a manifest lies in a folder")?)? {
+        for file in entries(Path::new(manifest).parent().context("a manifest lies in a folder")?)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             if file.is_file() && TEXTS.iter().any(|text| name.to_lowercase().starts_with(text)) {
                 let read = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;

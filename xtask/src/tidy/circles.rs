@@ -17,8 +17,8 @@ type Path = Vec<String>;
 
 pub(super) fn circles(tree: &Tree, report: &mut Report<'_>) {
     let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
-    for (file, rust) in tree.rust() {
-        let (Some((home, below)), Some(syntax)) = (file.path.split_once("/src/"), &rust.syntax) else { continue };
+    for (file, syntax) in tree.rust() {
+        let Some((home, below)) = file.path.split_once("/src/") else { continue };
         crates.entry(home).or_default().add(&file.path, module(below), syntax);
     }
     for (home, modules) in &crates {
@@ -171,8 +171,8 @@ mod tests {
     fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let tree = Tree::of(files);
         let mut modules = Modules::default();
-        for (file, rust) in tree.rust() {
-            modules.add(&file.path, module(file.path.trim_start_matches("a/src/")), rust.syntax.as_ref().unwrap());
+        for (file, syntax) in tree.rust() {
+            modules.add(&file.path, module(file.path.trim_start_matches("a/src/")), syntax);
         }
         let names = |circle: Vec<&str>| circle.into_iter().map(str::to_string).collect();
         modules.circles().into_iter().map(names).collect()

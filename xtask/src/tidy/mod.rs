@@ -42,10 +42,7 @@ type Finds = fn(&Tree, &mut Report<'_>);
 const FUNCTIONS: &[(&str, Finds)] = &[
     ("rust-syntax", rust::rust_syntax),
     ("function-length", rust::function_length),
-    ("safety-comment", rust::safety_comment),
-    ("atomic-types", rust::atomic_types),
     ("circles", circles::circles),
-    ("ordering-comment", ordering::ordering_comment),
     ("ordering-pair", ordering::ordering_pair),
     ("dependency-listed", docs::dependency_listed),
     ("design-page", docs::design_page),

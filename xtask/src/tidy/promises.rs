@@ -3,6 +3,7 @@
 use super::Report;
 use crate::tidy::tree::{File, Tree};
 use clap::Parser;
+use regex::Regex;
 use std::collections::BTreeSet;
 
 const PAGE: &str = "docs/correctness.md";
@@ -54,42 +55,26 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Returns the names of all tests, including those that a macro makes, of sentences of the conformance programs, of
-/// models and of scenarios.
+/// Where proofs have their names, each by a pattern of files and one of the text.
+const PROOFS: [(&str, &str); 4] = [
+    (r"\.rs$", r"#\[test\]\n(?:\s*[#/].*\n)*\s*fn (\w+)\("),
+    // Tests that a macro makes.
+    (r"/tests/.*\.rs$", r"(?m)^\s*([a-zA-Z0-9_]+): .*[,;]$"),
+    // Models and scenarios.
+    (r"^proof/(?:model/src/models|torture/src)/.*\.rs$", r#""([^"\n]*)""#),
+    // Sentences of the conformance programs.
+    (r"/conformance/", r"(?m)^SENTENCE\((\w+),"),
+];
+
 fn proofs(tree: &Tree) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
-    for file in &tree.files {
-        let path = file.path.as_str();
-        if path.ends_with(".rs") {
-            tests(file, &mut names);
-            if ["proof/model/src/models/", "proof/torture/src/"].iter().any(|folder| path.starts_with(folder)) {
-                names.extend(file.lines().flat_map(|(_, line)| line.split('"').skip(1).step_by(2)));
-            }
-        } else if path.contains("/conformance/") {
-            let sentences = file.lines().filter_map(|(_, line)| line.strip_prefix("SENTENCE(")?.split_once(','));
-            names.extend(sentences.map(|(name, _)| name));
+    for (files, name) in PROOFS {
+        let [files, name] = [files, name].map(|text| Regex::new(text).expect("a test compiles it"));
+        for file in tree.files.iter().filter(|file| files.is_match(&file.path)) {
+            names.extend(name.captures_iter(&file.text).map(|found| found.extract::<1>().1[0]));
         }
     }
     names
-}
-
-fn tests<'a>(file: &'a File, names: &mut BTreeSet<&'a str>) {
-    let (mut is_test, in_tests) = (false, file.path.contains("/tests/"));
-    for line in file.lines().map(|(_, line)| line.trim()) {
-        if let Some((name, _)) = line.strip_prefix("fn ").and_then(|line| line.split_once('(')) {
-            if std::mem::take(&mut is_test) {
-                names.insert(name);
-            }
-        } else if line.starts_with("#[test]") {
-            is_test = true;
-        } else if let Some((name, rest)) = line.split_once(": ")
-            && in_tests
-            && rest.ends_with([',', ';'])
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        {
-            names.insert(name);
-        }
-    }
 }
 
 /// Returns what is wrong with a command, if anything is.

@@ -45,8 +45,7 @@ fn sums(tree: &Tree) -> BTreeMap<String, usize> {
 
 /// Returns the number of lines of a file without its modules under `#[cfg(test)]`.
 fn counted(file: &File) -> usize {
-    let syntax = file.rust.as_ref().and_then(|rust| rust.syntax.as_ref());
-    file.text.lines().count() - syntax.map_or(0, |syntax| of_tests(&syntax.items))
+    file.text.lines().count() - file.syntax.as_ref().map_or(0, |syntax| of_tests(&syntax.items))
 }
 
 /// Returns the number of lines of modules of tests.

@@ -1,11 +1,15 @@
 //! The rules: `rules.toml` has them, and its head explains the fields.
 
 use super::Report;
-use super::tree::Tree;
+use super::tree::{File, Tree};
+use crate::command::rows;
 use regex::Regex;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+
+/// Lines of code between a comment and its subject.
+const NEAR: usize = 4;
 
 /// A rule.
 #[derive(Deserialize)]
@@ -30,6 +34,9 @@ pub(super) struct Breach {
     finds: Pattern,
     only: Option<Pattern>,
     unless: Option<Pattern>,
+    near: Option<Pattern>,
+    #[serde(default)]
+    below: usize,
     #[serde(default)]
     most_lines: usize,
     #[serde(default)]
@@ -51,8 +58,7 @@ impl TryFrom<String> for Pattern {
 
 /// All rules, in the order in which they are listed and run.
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let mut table: BTreeMap<String, Vec<Rule>> = toml::from_str(include_str!("rules.toml")).expect("a test reads it");
-    let mut rules = table.remove("rule").unwrap_or_default();
+    let mut rules: Vec<Rule> = rows(include_str!("rules.toml")).expect("a test reads it");
     for rule in rules.iter_mut().filter(|rule| !rule.words.is_empty()) {
         let words = rule.words.keys().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
         for breach in &mut rule.text {
@@ -67,7 +73,7 @@ impl Rule {
     pub(super) fn check_text(&self, tree: &Tree, report: &mut Report<'_>) {
         for breach in &self.text {
             for file in tree.files.iter().filter(|file| breach.is_about(&file.path)) {
-                breach.find(&file.text, |line, found| report.add(&file.path, line, self.message(found)));
+                breach.find(file, |line, found| report.add(&file.path, line, self.message(found)));
             }
         }
     }
@@ -88,9 +94,10 @@ impl Breach {
     }
 
     /// Calls `each` with the line and the text of each place.
-    fn find(&self, text: &str, mut each: impl FnMut(usize, &str)) {
+    fn find(&self, file: &File, mut each: impl FnMut(usize, &str)) {
         // Without its parts that do not count, but with all lines.
         let blank = |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count());
+        let text = &*file.text;
         let text = self.outside.as_ref().map_or(text.into(), |part| part.0.replace_all(text, blank));
         for found in self.finds.0.captures_iter(&text) {
             let at = found.name("at").or(found.get(0)).map_or(0, |at| at.start());
@@ -100,7 +107,10 @@ impl Breach {
             let is_over = found[0].lines().nth(self.most_lines).is_some() || self.most_lines == 0;
             let is_over =
                 is_over && (found[0].split_whitespace().nth(self.most_words).is_some() || self.most_words == 0);
-            if is_over && matches(&self.only, shown, true) && !matches(&self.unless, shown, false) {
+            let has_comment =
+                |line: usize| file.comments_near(line, NEAR).iter().any(|(_, it)| matches(&self.near, it, true));
+            let is_fine = self.near.is_some() && (line + 1..=line + 1 + self.below).any(has_comment);
+            if is_over && !is_fine && matches(&self.only, shown, true) && !matches(&self.unless, shown, false) {
                 each(line + 1 + self.most_lines, &text[at..end]);
             }
         }

@@ -2,7 +2,6 @@
 
 use crate::command::tracked;
 use anyhow::Result;
-use proc_macro2::{TokenStream, TokenTree};
 use std::path::Path;
 use syn::spanned::Spanned;
 
@@ -16,16 +15,8 @@ pub(crate) struct File {
     /// Relative to the workspace's folder, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
-    pub(crate) rust: Option<Rust>,
-}
-
-/// A Rust file, parsed.
-pub(crate) struct Rust {
-    pub(crate) tokens: TokenStream,
-    /// `None`: it does not parse.
+    /// Of a Rust file that parses.
     pub(crate) syntax: Option<syn::File>,
-    /// First and last lines of items under `#[cfg(test)]`.
-    tests: Vec<(usize, usize)>,
 }
 
 impl Tree {
@@ -56,15 +47,15 @@ impl Tree {
         path.is_empty() || self.files.iter().any(|f| f.path == path || f.path.starts_with(&folder))
     }
 
-    pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &Rust)> {
-        self.files.iter().filter_map(|f| Some((f, f.rust.as_ref()?)))
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &syn::File)> {
+        self.files.iter().filter_map(|f| Some((f, f.syntax.as_ref()?)))
     }
 }
 
 impl File {
     fn new(path: &str, text: String) -> File {
-        let rust = path.ends_with(".rs").then(|| Rust::parse(&text));
-        File { path: path.into(), text, rust }
+        let syntax = path.ends_with(".rs").then(|| syn::parse_file(&text).ok());
+        File { path: path.into(), text, syntax: syntax.flatten() }
     }
 
     pub(crate) fn is(&self, extensions: &[&str]) -> bool {
@@ -90,30 +81,6 @@ impl File {
             }
         }
         found
-    }
-}
-
-impl Rust {
-    fn parse(text: &str) -> Rust {
-        let syntax = syn::parse_file(text).ok();
-        let tokens = text.parse().unwrap_or_default();
-        let tests = syntax.iter().flat_map(|f| &f.items).filter(|i| is_test(i)).map(span_lines).collect();
-        Rust { tokens, syntax, tests }
-    }
-
-    pub(crate) fn in_tests(&self, line: usize) -> bool {
-        self.tests.iter().any(|&(first, last)| (first..=last).contains(&line))
-    }
-}
-
-/// Calls `visit` for each token, outside in, with those before it in its group, and the group that it is in.
-pub(crate) fn each_token(tokens: &TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
-    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
-    for index in 0..tokens.len() {
-        visit(&tokens, index);
-        if let TokenTree::Group(group) = &tokens[index] {
-            each_token(&group.stream(), visit);
-        }
     }
 }
 
