@@ -10,10 +10,9 @@ mod generate;
 mod hostile;
 mod list;
 mod mount;
+mod picture;
 mod reproduce;
 mod sim;
-mod still;
-mod svg;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

@@ -27,7 +27,7 @@ pub mod report;
 mod rwsem_stealing;
 mod score;
 mod spin_backoff;
-pub mod template;
+mod template;
 mod words;
 
 use anyhow::{Context as _, Result};

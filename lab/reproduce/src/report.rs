@@ -277,16 +277,6 @@ impl Verdict {
             (false, false) => Verdict::Fails,
         }
     }
-
-    /// Returns the verdict in words.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Holds => "yes",
-            Verdict::Direction => "in direction",
-            Verdict::Fails => "NO",
-        }
-    }
 }
 
 /// A sentence of a paper, in our words, and its outcome here.
@@ -311,18 +301,6 @@ pub struct Listing {
     pub columns: Vec<String>,
     /// A cell for each heading.
     pub rows: Vec<Vec<String>>,
-}
-
-impl Listing {
-    /// Starts an empty listing.
-    #[must_use]
-    pub fn new(title: &str, columns: &[&str]) -> Listing {
-        Listing {
-            title: title.to_owned(),
-            columns: columns.iter().map(ToString::to_string).collect(),
-            rows: Vec::new(),
-        }
-    }
 }
 
 /// Curves over one axis.

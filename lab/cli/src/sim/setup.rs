@@ -5,8 +5,10 @@ use super::part::Part;
 use super::perturb::Schedule;
 use super::plan::{Axes, CellPlan, Size};
 use super::trace;
+use crate::document;
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -243,31 +245,15 @@ pub(crate) fn workload(text: &str) -> Result<String, String> {
 
 /// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
-    let row = |name: &str, help: &str| format!("  {name:<28} {help}\n");
-    let title = |&(name, text): &(&str, &str)| match spec::file::parse(text, name) {
-        Ok(machine) => row(name, &format!("{} ({} CPUs)", machine.title, machine.topology.cpus())),
-        Err(error) => row(name, &error.to_string()),
+    let machine = |&(name, text): &(&'static str, &str)| {
+        let machine = spec::file::parse(text, name).expect("each is tested");
+        (name, machine.title, machine.topology.cpus())
     };
-    let machines: String = spec::builtin().iter().map(title).collect();
-    let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
-    let sets: String = SETS.map(|(name, help)| row(name, help)).concat();
-    let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
-    let here = row(HERE, "this machine, as `turnwise-lab calibrate` measured it");
-    format!(
-        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}{sets}workloads\n{workloads}{}",
-        setting::list()
-    )
+    let machines: Vec<_> = spec::builtin().iter().map(machine).collect();
+    let locks: Vec<_> = LOCKS.iter().map(|lock| (lock.name, lock.help)).chain(SETS).collect();
+    document::filled("lists.jinja", include_str!("lists.jinja"), json!({ "machines": machines, "locks": locks }))
+        + &setting::list()
 }
-
-/// Forms of `--workload`.
-const WORKLOADS: &[(&str, &str)] = &[
-    ("tight", "nothing but the increment, again and again"),
-    ("100/4000", "100 ns with the lock, then about 4000 ns without it"),
-    ("100/4000,read=90", "the same, and 90 of 100 operations read"),
-    ("100/4000,writers=1", "one thread writes, the others read"),
-    ("100/4000,jitter=20", "the time without the lock varies by 20% (else 50%)"),
-    ("mutex:8x50/100", "times and roles of a scenario of `turnwise-lab bench mutex` (`--list` there)"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +271,11 @@ mod tests {
         for name in machine_names().chain(LOCKS.iter().map(|lock| lock.name)) {
             assert!(lists.contains(&format!("\n  {name} ")), "{name}");
         }
-        for (form, _) in WORKLOADS {
+        let (_, forms) = lists.split_once("\nworkloads\n").unwrap();
+        let forms: Vec<_> =
+            forms.lines().map_while(|line| line.strip_prefix("  ")?.split_whitespace().next()).collect();
+        assert_eq!(forms.len(), 6, "{lists}");
+        for form in forms {
             workload(form).unwrap();
         }
         for lock in DEFAULT_LOCKS {
