@@ -1,6 +1,6 @@
 //! A machine for people, as numbers with their sources; and as a fingerprint.
 
-use super::{ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
+use super::{ByClass, Class, Machine, Ps, Topology};
 
 /// One number of a machine, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,23 +28,16 @@ pub struct Entry {
 
 /// Returns times by distance as people read them, from the nearest distance of them on.
 pub(super) fn times(times: &ByClass, topology: &Topology, nearest: Class) -> String {
-    let shown = |(class, time): (usize, &Ps)| {
-        let label = label(class, topology)?;
-        (class >= usize::from(nearest.0)).then(|| format!("{label} {}", ns(*time)))
+    let exists = |class: Class| match class {
+        Class::SAME_CORE => topology.threads_per_core > 1,
+        Class::SAME_CLUSTER => topology.clusters_per_node > 1,
+        _ => true,
     };
-    let text: Vec<String> = times.0.iter().enumerate().filter_map(shown).collect();
+    let shown = |(class, time): (Class, &Ps)| {
+        (exists(class) && class >= nearest).then(|| format!("{} {}", class.name(), ns(*time)))
+    };
+    let text: Vec<String> = (0..).map(Class).zip(&times.0).filter_map(shown).collect();
     format!("{} ns", text.join(", "))
-}
-
-/// Returns the name of a class, if this machine has such a distance.
-fn label(class: usize, topology: &Topology) -> Option<String> {
-    match class {
-        0 => (topology.threads_per_core > 1).then(|| "core".to_owned()),
-        1 => (topology.clusters_per_node > 1).then(|| "cluster".to_owned()),
-        2 => Some("node".to_owned()),
-        3 => Some("1 hop".to_owned()),
-        more => Some(format!("{} hops", more - 2)),
-    }
 }
 
 /// Formats picoseconds as nanoseconds, with all their decimals.
@@ -87,30 +80,6 @@ impl Machine {
         let exact = self.sources.iter().find(|source| source.key == key);
         let group = key.split('.').next().unwrap_or(key);
         exact.or_else(|| self.sources.iter().find(|source| source.key == group))
-    }
-}
-
-impl Protocol {
-    /// Returns the name that machine files use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Protocol::Mesi => "mesi",
-            Protocol::Mesif => "mesif",
-            Protocol::Moesi => "moesi",
-        }
-    }
-}
-
-impl OnCpuView {
-    /// Returns the name that machine files use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            OnCpuView::Exact => "exact",
-            OnCpuView::Rseq => "rseq",
-            OnCpuView::Unknown => "unknown",
-        }
     }
 }
 
