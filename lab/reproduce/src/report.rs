@@ -267,18 +267,6 @@ pub enum Verdict {
     Fails,
 }
 
-impl Verdict {
-    /// Returns `holds` if the size is right, else a verdict on the direction.
-    #[must_use]
-    pub fn of(size: bool, direction: bool) -> Verdict {
-        match (size, direction) {
-            (true, _) => Verdict::Holds,
-            (false, true) => Verdict::Direction,
-            (false, false) => Verdict::Fails,
-        }
-    }
-}
-
 /// A sentence of a paper, in our words, and its outcome here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {

@@ -13,7 +13,7 @@
 
 use crate::Paper;
 use crate::mean::{Mean, change, gain, mean};
-use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict};
+use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table};
 use anyhow::{Context as _, Result};
 use minijinja::escape_formatter;
 use minijinja::value::{Value, ValueKind};
@@ -81,7 +81,11 @@ fn environment() -> Environment<'static> {
             + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
     });
     env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
-    env.add_function("verdict", |size: bool, direction: bool| Serde(Verdict::of(size, direction)));
+    env.add_function("verdict", |size: bool, direction: bool| match (size, direction) {
+        (true, _) => "holds",
+        (false, true) => "direction",
+        (false, false) => "fails",
+    });
     env
 }
 

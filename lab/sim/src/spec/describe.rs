@@ -59,13 +59,11 @@ impl Machine {
     /// fields are not in it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let mut hash = Fnv::new();
-        for entry in &self.entries {
-            hash.write(entry.key.as_bytes());
-            hash.write(&(entry.bits.len() as u64).to_le_bytes());
-            entry.bits.iter().for_each(|bits| hash.write(&bits.to_le_bytes()));
-        }
-        format!("{:016x}", hash.0)
+        let bytes = self.entries.iter().flat_map(|Entry { key, bits, .. }| {
+            let numbers = std::iter::once(bits.len() as u64).chain(bits.iter().copied());
+            key.bytes().chain(numbers.flat_map(u64::to_le_bytes))
+        });
+        format!("{:016x}", fnv(bytes))
     }
 
     /// Returns every number with its source, in the order of the file.
@@ -85,23 +83,13 @@ impl Machine {
 
 /// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not guarantee; they
 /// are not forged, so that a cryptographic hash would be a needless dependency.
-struct Fnv(u64);
-
-impl Fnv {
-    const fn new() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fnv, ns};
+    use super::{fnv, ns};
 
     #[test]
     fn hashes_as_published() {
@@ -109,9 +97,7 @@ mod tests {
         for (text, expected) in
             [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
         {
-            let mut hash = Fnv::new();
-            hash.write(text.as_bytes());
-            assert_eq!(hash.0, expected, "{text:?}");
+            assert_eq!(fnv(text.bytes()), expected, "{text:?}");
         }
     }
 

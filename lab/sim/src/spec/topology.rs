@@ -93,12 +93,6 @@ impl Topology {
         cpu / (self.cores_per_cluster * self.threads_per_core)
     }
 
-    /// Returns the socket of a node.
-    #[must_use]
-    pub fn socket(&self, node: u32) -> u32 {
-        node * self.sockets / self.nodes
-    }
-
     /// Returns how far two nodes are apart.
     #[inline]
     #[must_use]
