@@ -13,6 +13,7 @@
 //! | others | a paragraph each |
 
 use serde::Serialize;
+use serde_json::json;
 use turnwise_present::chart::Axis;
 use turnwise_present::figures;
 use turnwise_present::table::{self, CellAlignment, Table};
@@ -95,27 +96,14 @@ pub(crate) fn shown(text: &str, style: Style) -> String {
     match style {
         Style::Plain => plain(&blocks, WIDTH, table::framed),
         Style::Wrapped => plain(&blocks, WIDE, || table::wrapped(WIDE)),
-        Style::Markdown => filled("markdown.jinja", include_str!("markdown.jinja"), Blocks { blocks }),
+        Style::Markdown => filled("markdown.jinja", include_str!("markdown.jinja"), json!({ "blocks": blocks })),
     }
-}
-
-#[derive(Serialize)]
-struct Blocks<'a> {
-    blocks: Vec<Block<'a>>,
-}
-
-#[derive(Serialize)]
-struct Page<'a> {
-    title: &'a str,
-    style: String,
-    words: usize,
-    blocks: Vec<Block<'a>>,
-    pictures: &'a [String],
 }
 
 /// Returns a page of this title: one file, with its style and its pictures in it, which loads nothing.
 pub(crate) fn page(title: &str, text: &str, pictures: &[String]) -> String {
-    let page = Page { title, style: STYLE.concat(), words: WORDS, blocks: blocks(text), pictures };
+    let (style, blocks) = (STYLE.concat(), blocks(text));
+    let page = json!({ "title": title, "style": style, "words": WORDS, "blocks": blocks, "pictures": pictures });
     filled("page.jinja", include_str!("page.jinja"), page)
 }
 
