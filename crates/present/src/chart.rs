@@ -1,10 +1,12 @@
 //! Axes of pictures, for figures of very different sizes.
 
+use serde::{Deserialize, Serialize};
+
 /// The factor between figures above which the axis is logarithmic.
 const LINEAR_MAX: f64 = 20.0;
 
 /// An axis, which maps figures to places.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Axis {
     /// The figure at its beginning.
     pub low: f64,

@@ -27,12 +27,6 @@ pub fn framed() -> Table {
     styled(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule))
 }
 
-/// Returns a table in Markdown.
-#[must_use]
-pub fn markdown() -> Table {
-    styled(presets::ASCII_MARKDOWN)
-}
-
 fn styled(style: TableStyle) -> Table {
     let mut table = Table::new();
     table.load_style(style);

@@ -1,9 +1,15 @@
 //! Templates, in Jinja's language: what those of all programs have in common.
 
-use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig};
+pub use minijinja::{Environment, value::Serde};
 
-/// Creates an environment in which a line that has nothing but a block leaves no line, a name that is not known is an
-/// error, and `x|fixed(2)` is a number with two decimals.
+use crate::figures;
+use anyhow::{Context, Result};
+use minijinja::{UndefinedBehavior, syntax::SyntaxConfig};
+use serde::Serialize;
+
+/// Creates an environment in which a line that has nothing but a block leaves no line, and a name that is not known is
+/// an error. `x|fixed(2)` is a number with two decimals, `x|signed(2)` also has its sign, `x|digits` has three digits,
+/// and `ns|time` is a time.
 ///
 /// # Panics
 /// Never: the syntax is Jinja's own.
@@ -14,7 +20,18 @@ pub fn environment() -> Environment<'static> {
     env.set_syntax(syntax.expect("it is the usual one"));
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.add_filter("fixed", |value: f64, decimals: usize| format!("{value:.decimals$}"));
+    env.add_filter("signed", |value: f64, decimals: usize| format!("{value:+.decimals$}"));
+    env.add_filter("digits", figures::plain);
+    env.add_filter("time", figures::time);
     env
+}
+
+/// Renders a template; `name` is that of its file, for complaints.
+///
+/// # Errors
+/// It is wrong.
+pub fn render(env: &Environment<'_>, name: &str, template: &str, values: impl Serialize) -> Result<String> {
+    env.render_named_str(name, template, Serde(values)).with_context(|| name.to_owned())
 }
 
 #[cfg(test)]

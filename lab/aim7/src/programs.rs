@@ -43,37 +43,7 @@ pub(super) const TERMINAL: &str = "/dev/tty";
 pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
 /// Its content: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
 /// have them (counted in its sources; a directory that has been worked in has more).
-const LISTED: [&str; 29] = [
-    "_README.hp",
-    "aim_1.sh",
-    "aim_2.sh",
-    "aim_3.sh",
-    "kill_reaim",
-    "multiuser.ss",
-    "osdl-aim-7",
-    "reaim",
-    "reaim.config",
-    "reaim.csv",
-    "reaim.log",
-    "results",
-    "run_reaim",
-    "true",
-    "workfile.aim9",
-    "workfile.all_utime",
-    "workfile.alltests",
-    "workfile.compute",
-    "workfile.custom",
-    "workfile.dbase",
-    "workfile.disk",
-    "workfile.five_sec",
-    "workfile.fserver",
-    "workfile.high_systime",
-    "workfile.long",
-    "workfile.new_dbase",
-    "workfile.new_fserver",
-    "workfile.shared",
-    "workfile.short",
-];
+const LISTED: &str = include_str!("listed.txt");
 /// The questions of `ls -l` about each of them, by name: attributes, label, access list (recalled).
 const QUESTIONS: u32 = 3;
 /// The file of users; groups have another.
@@ -90,7 +60,7 @@ pub(super) fn furnish<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
     }
     let programs = (0..PROGRAMS).map(|number| format!("/bin/program{number}"));
     let libraries = LIBRARIES.iter().map(|name| format!("/lib/{name}.1"));
-    let listed = LISTED.iter().map(|name| format!("{WORKING_DIRECTORY}/{name}"));
+    let listed = LISTED.lines().map(|name| format!("{WORKING_DIRECTORY}/{name}"));
     let others = ["/bin/bash", "/bin/ls", TERMINAL, USERS_FILE, GROUPS_FILE].map(str::to_owned);
     for file in programs.chain(libraries).chain(listed).chain(others) {
         first.open(cx, file.as_bytes(), CREATE, 0o755)?;
@@ -179,7 +149,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
             true
         })?;
         names.retain(|name| !name.starts_with(b"."));
-        ensure!(names.len() == LISTED.len(), "the working directory has {} entries", names.len());
+        ensure!(names.len() == LISTED.lines().count(), "the working directory has {} entries", names.len());
         for name in names {
             for _ in 0..QUESTIONS {
                 first.stat(&cx, &name, Follow::No)?;

@@ -9,10 +9,11 @@ use super::meter::Meters;
 use super::outcome::{Outcome, ScopeRow};
 use super::setup::Setup;
 use anyhow::{Context, Result, anyhow, ensure};
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use turnwise_sim::experiment::{Mark, Window};
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapshot};
 use turnwise_simbench::host::Simulated;
@@ -66,8 +67,7 @@ impl Plan {
     /// Uses the CPUs of this many first nodes, as with numactl.
     #[must_use]
     pub fn on_nodes(mut self, nodes: u32) -> Plan {
-        let topology = &self.machine.topology;
-        self.cpus = (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).collect();
+        self.cpus = self.machine.topology.cpus_of_first_nodes(nodes);
         self
     }
 
@@ -133,14 +133,6 @@ struct UserStates {
     /// When the last user ended so far.
     ended_ns: Cell<u64>,
     failure: RefCell<Option<anyhow::Error>>,
-    begin: OnceCell<Reading>,
-    end: OnceCell<Reading>,
-}
-
-struct Reading {
-    machine: Snapshot,
-    jobs: u64,
-    meters: Meters,
 }
 
 impl UserStates {
@@ -151,16 +143,16 @@ impl UserStates {
             users_left: Cell::new(users),
             ended_ns: Cell::new(0),
             failure: RefCell::new(None),
-            begin: OnceCell::new(),
-            end: OnceCell::new(),
         }
     }
 
-    fn reading(&self, machine: &Snapshot) -> Reading {
-        let add = |all: Meters, tally: &Cell<Tally>| all.with(tally.get().meters, |a, b| a + b);
-        let meters = self.tallies.iter().fold(Meters::default(), add);
-        let jobs = self.tallies.iter().map(|tally| tally.get().jobs).sum();
-        Reading { machine: machine.clone(), jobs, meters }
+    /// Returns what all users have done so far.
+    fn counted(&self) -> Tally {
+        let add = |all: Tally, one: Tally| Tally {
+            jobs: all.jobs + one.jobs,
+            meters: all.meters.with(one.meters, |a, b| a + b),
+        };
+        self.tallies.iter().map(Cell::get).fold(Tally::default(), add)
     }
 
     fn note(&self, user: usize, jobs: u64, meters: Meters) {
@@ -202,23 +194,24 @@ fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     }
     // The last user drops it: the simulated memory does not outlive the run.
     drop(site);
-    watch(&mut simulation, plan.length, &users);
+    let window = match plan.length {
+        Length::Whole => None,
+        Length::Window { warm_up_ns, measured_ns } => {
+            let (ends, counting) = ([warm_up_ns, warm_up_ns + measured_ns], Rc::clone(&users));
+            Some(Window::of(&mut simulation, ends, move || counting.counted()))
+        }
+    };
     let outcome = simulation.run();
     if let Some(failure) = users.failure.borrow_mut().take() {
         return Err(failure);
     }
     let outcome = outcome.map_err(|stuck| anyhow!("the simulated run got stuck: {stuck}"))?;
     let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
-    finish(plan, &users, last)
-}
-
-/// Has the counts read at both ends of the window.
-fn watch(simulation: &mut Simulation, length: Length, users: &Rc<UserStates>) {
-    let Length::Window { warm_up_ns, measured_ns } = length else { return };
-    let begin = Rc::clone(users);
-    simulation.at(warm_up_ns, move |machine| drop(begin.begin.set(begin.reading(machine))));
-    let end = Rc::clone(users);
-    simulation.at(warm_up_ns + measured_ns, move |machine| drop(end.end.set(end.reading(machine))));
+    let nothing = Snapshot { counters: Default::default(), profile: Vec::new() };
+    let start = Mark { machine: nothing, counted: Tally::default() };
+    let last = Mark { machine: last, counted: users.counted() };
+    let [begin, end] = window.as_ref().map_or(Ok([&start, &last]), Window::ends)?;
+    Ok(outcome_of(plan, &users, begin, end))
 }
 
 fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: u32, length: Length) -> Result<()> {
@@ -243,48 +236,37 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: 
     Ok(())
 }
 
-fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
-    let start = Reading {
-        jobs: 0,
-        meters: Meters::default(),
-        machine: Snapshot { counters: Default::default(), profile: Vec::new() },
-    };
-    let (begin, end, ns) = match plan.length {
-        Length::Whole => (&start, &users.reading(&last), users.ended_ns.get()),
-        Length::Window { measured_ns, .. } => {
-            let both = users.begin.get().zip(users.end.get());
-            let (begin, end) = both.context("the users ended before the window did")?;
-            (begin, end, measured_ns)
-        }
+fn outcome_of(plan: &Plan, users: &UserStates, begin: &Mark<Tally>, end: &Mark<Tally>) -> Outcome {
+    let ns = match plan.length {
+        Length::Whole => users.ended_ns.get(),
+        Length::Window { measured_ns, .. } => measured_ns,
     };
     let (before, after) = (begin.machine.counters, end.machine.counters);
     let seconds = ns as f64 / 1e9;
-    let jobs = end.jobs - begin.jobs;
+    let jobs = end.counted.jobs - begin.counted.jobs;
     let of_aim7 = jobs as f64 / f64::from(plan.setup.scale);
     let cpu_s = (after.cpu_ps - before.cpu_ps) as f64 / NS as f64 / 1e9;
-    Ok(Outcome {
+    Outcome {
         jobs,
         seconds,
         jpm: 60.0 * of_aim7 / seconds,
         cpu_ms_per_job: cpu_s * 1e3 / of_aim7,
         busy: cpu_s / (seconds * plan.cpus.len() as f64),
         commits: users.commits.get(),
-        meters: end.meters.with(begin.meters, |end, begin| end - begin),
+        meters: end.counted.meters.with(begin.counted.meters, |end, begin| end - begin),
         profile: profile::rows(&begin.machine.profile, &end.machine.profile),
         scopes: scopes(&begin.machine.profile, &end.machine.profile),
-    })
+    }
 }
 
 /// Returns what processes did, by command and by named part of the kernel, between two profiles.
 fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
-    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
-    let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
-    let spent = |e: &ProfileEntry| e.ps - before.get(&key(e)).copied().unwrap_or(0);
-    let all: u64 = end.iter().filter(|e| e.kind != Kind::Idle).map(spent).sum();
+    let spent = profile::spent(begin, end);
+    let all: u64 = spent.iter().filter(|(entry, _)| entry.kind != Kind::Idle).map(|(_, ps)| ps).sum();
     let mut sums: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
-    for entry in end.iter().filter(|e| !e.command.is_empty()) {
+    for (entry, ps) in spent.into_iter().filter(|(entry, _)| !entry.command.is_empty()) {
         let function = functions::at(entry.file, entry.line, entry.column).unwrap_or(entry.file);
-        *sums.entry((entry.command, entry.scope, function)).or_default() += spent(entry);
+        *sums.entry((entry.command, entry.scope, function)).or_default() += ps;
     }
     let row = |((command, scope, function), ps): ((&str, &str, &str), u64)| ScopeRow {
         command: command.to_owned(),
@@ -292,5 +274,5 @@ fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
         function: function.to_owned(),
         share: ps as f64 / all.max(1) as f64,
     };
-    sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
+    sums.into_iter().map(row).collect()
 }

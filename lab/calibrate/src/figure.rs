@@ -45,13 +45,7 @@ impl Unit {
 /// Returns the name of a distance.
 #[must_use]
 pub fn class(class: Class) -> String {
-    match class.0 {
-        0 => "same core".to_owned(),
-        1 => "same cluster".to_owned(),
-        2 => "same node".to_owned(),
-        3 => "1 hop".to_owned(),
-        more => format!("{} hops", more - 2),
-    }
+    if class <= Class::SAME_NODE { format!("same {}", class.name()) } else { class.name() }
 }
 
 /// Samples in a few numbers.

@@ -156,13 +156,12 @@ impl Calibration {
         // Memory belongs to nodes.
         let near = key != "coherence.memory";
         let t = &self.grid.topology;
-        let farthest = t.hops.iter().copied().max().unwrap_or(0);
         let figures: Vec<&Figure> = self.all(key).collect();
         let mut filled = Filled { figures: &figures, gaps: Vec::new(), stand_in: self.stand_in(key) };
         let same_core = (near && t.threads_per_core > 1).then(|| filled.at(Class::SAME_CORE));
         let same_cluster = (near && t.clusters_per_node > 1).then(|| filled.at(Class::SAME_CLUSTER));
         let same_node = filled.at(Class::SAME_NODE);
-        let hops: Vec<f64> = (1..=farthest).map(|hops| filled.at(Class::hops(hops))).collect();
+        let hops: Vec<f64> = (1..=t.farthest()).map(|hops| filled.at(Class::hops(hops))).collect();
         let provisional = !filled.gaps.is_empty() || figures.iter().any(|figure| figure.provisional);
         json!({
             "same_core": same_core,

@@ -58,43 +58,24 @@ pub struct Entry {
 impl Entry {
     /// Returns whether its waiters spin for ever.
     #[must_use]
-    pub const fn spins(&self) -> bool {
-        same(self.waiters, "spin")
+    pub fn spins(&self) -> bool {
+        self.waiters == "spin"
     }
 }
 
 /// Returns the lock of this name.
 #[must_use]
-pub const fn find(name: &str) -> Option<&'static Entry> {
-    let mut index = 0;
-    while index < LOCKS.len() {
-        if same(LOCKS[index].name, name) {
-            return Some(&LOCKS[index]);
-        }
-        index += 1;
-    }
-    None
+pub fn find(name: &str) -> Option<&'static Entry> {
+    LOCKS.iter().find(|entry| entry.name == name)
 }
 
-/// Returns the lock of this name, which must be there: in a constant, the compiler makes sure.
+/// Returns the lock of this name, which must be there.
 ///
 /// # Panics
 /// When there is none.
 #[must_use]
-pub const fn get(name: &str) -> &'static Entry {
-    match find(name) {
-        Some(entry) => entry,
-        None => panic!("no lock of the catalogue has this name"),
-    }
-}
-
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut index = 0;
-    while index < a.len() && index < b.len() && a[index] == b[index] {
-        index += 1;
-    }
-    index == a.len() && index == b.len()
+pub fn get(name: &str) -> &'static Entry {
+    find(name).expect("the catalogue has a lock of this name")
 }
 
 #[cfg(test)]

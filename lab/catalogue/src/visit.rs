@@ -24,8 +24,10 @@ pub trait Visit<P: Threads>: Sized {
 
     /// Visits a lock that one thread has at a time.
     fn exclusive<R: RawLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
-    /// Visits a lock that many threads read under, or one writes.
-    fn shared<R: RawRwLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
+    /// Visits a lock that many threads read under, or one writes: by default as one for writers alone.
+    fn shared<R: RawRwLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out {
+        self.exclusive(lock)
+    }
     /// Visits the MCS lock, whose callers bring the nodes.
     fn mcs(self, _: Of<RawMcsLock<P>>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")

@@ -1,6 +1,8 @@
 //! `turnwise-lab list`: the locks, with their guarantees.
 
+use crate::document::{self, Style};
 use anyhow::Result;
+use serde_json::json;
 use std::process::ExitCode;
 use turnwise_catalogue::{Entry, Home, LOCKS};
 use turnwise_present::ending::print;
@@ -23,36 +25,15 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
 }
 
 fn locks() -> String {
-    let (ours, old) = (table(Home::Turnwise), table(Home::Lineage));
-    format!(
-        "Locks of the library (crate turnwise), without data, on this machine:\n{ours}\
-         \nLocks of the five papers, before and after (crate turnwise-lineage), to measure:\n{old}\
-         \n  next is: which waiter gets the lock next; overtaken for: how long later arrivals may go first;\n  \
-         again: what happens when a thread acquires a lock that it already holds\n\n\
-         Locks and scenarios of the benchmark: turnwise-lab bench --list\n"
+    let ours = |entry: &Entry| entry.home == Home::Turnwise;
+    let rows: Vec<_> = LOCKS.iter().map(|entry| (ours(entry), cells(entry))).collect();
+    document::shown(
+        &document::filled("list.jinja", include_str!("list.jinja"), json!({ "rows": rows })),
+        Style::Wrapped,
     )
 }
 
-/// Renders the locks of a crate as lines of text, with a head. The library's types are named, too.
-fn table(home: Home) -> String {
-    let head = ["lock", "type", "bytes", "follows", "next is", "overtaken for", "waiters", "timed", "again"];
-    let rows = LOCKS.iter().filter(|entry| entry.home == home).map(cells);
-    let mut lines: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    if home == Home::Lineage {
-        lines.iter_mut().for_each(|cells| cells[1].clear());
-    }
-    let mut widths = [0; 9];
-    for cells in &lines {
-        widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.len().max(*width));
-    }
-    let line = |cells: &[String; 9]| {
-        let cells = cells.iter().zip(widths).filter(|(_, width)| *width > 0);
-        let cells = cells.map(|(cell, width)| format!("  {cell:<width$}"));
-        format!("{}\n", cells.collect::<String>().trim_end())
-    };
-    lines.iter().map(line).collect()
-}
-
+/// Returns a row of the table. The library's types are named, too.
 fn cells(entry: &Entry) -> [String; 9] {
     let Entry { name, type_name, source, order, overtaken, waiters, again, .. } = entry;
     let (bytes, timed) = (entry.bytes.to_string(), if entry.timed { "yes" } else { "no" });
@@ -65,10 +46,8 @@ mod tests {
 
     #[test]
     fn tables_fit_a_terminal() {
-        for home in [Home::Turnwise, Home::Lineage] {
-            let table = table(home);
-            let long: Vec<_> = table.lines().filter(|line| line.chars().count() > 120).collect();
-            assert!(long.is_empty(), "{long:#?}");
-        }
+        let table = locks();
+        let long: Vec<_> = table.lines().filter(|line| line.chars().count() > 120).collect();
+        assert!(long.is_empty(), "{long:#?}");
     }
 }

@@ -9,10 +9,9 @@ mod document;
 mod hostile;
 mod list;
 mod mount;
+mod picture;
 mod reproduce;
 mod sim;
-mod still;
-mod svg;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

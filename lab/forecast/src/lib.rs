@@ -298,6 +298,7 @@ struct Counts {
 }
 
 /// The counts at a moment.
+#[derive(Clone)]
 struct Counted {
     acquisitions: u64,
     waited: Vec<u64>,

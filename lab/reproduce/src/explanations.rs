@@ -34,7 +34,7 @@ impl Explanation {
 }
 
 /// What a sentence has to explain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Miss<'a> {
     /// The sentence.
     pub why: &'a Explanation,

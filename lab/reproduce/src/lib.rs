@@ -10,7 +10,6 @@
 //! | `mean.rs` | means of several seeds, and changes |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the papers' machine |
-//! | `locks.rs` | locks of the catalogue, by name |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
 mod aim7_runs;
@@ -19,7 +18,6 @@ mod dcache;
 pub mod explanations;
 pub mod fit;
 mod handoff_spin;
-mod locks;
 mod mean;
 mod mutex_spinners;
 pub mod pool;
@@ -27,7 +25,7 @@ pub mod report;
 mod rwsem_stealing;
 mod score;
 mod spin_backoff;
-pub mod template;
+mod template;
 mod words;
 
 use anyhow::{Context as _, Result};

@@ -267,28 +267,6 @@ pub enum Verdict {
     Fails,
 }
 
-impl Verdict {
-    /// Returns `holds` if the size is right, else a verdict on the direction.
-    #[must_use]
-    pub fn of(size: bool, direction: bool) -> Verdict {
-        match (size, direction) {
-            (true, _) => Verdict::Holds,
-            (false, true) => Verdict::Direction,
-            (false, false) => Verdict::Fails,
-        }
-    }
-
-    /// Returns the verdict in words.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Holds => "yes",
-            Verdict::Direction => "in direction",
-            Verdict::Fails => "NO",
-        }
-    }
-}
-
 /// A sentence of a paper, in our words, and its outcome here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
@@ -311,18 +289,6 @@ pub struct Listing {
     pub columns: Vec<String>,
     /// A cell for each heading.
     pub rows: Vec<Vec<String>>,
-}
-
-impl Listing {
-    /// Starts an empty listing.
-    #[must_use]
-    pub fn new(title: &str, columns: &[&str]) -> Listing {
-        Listing {
-            title: title.to_owned(),
-            columns: columns.iter().map(ToString::to_string).collect(),
-            rows: Vec::new(),
-        }
-    }
 }
 
 /// Curves over one axis.

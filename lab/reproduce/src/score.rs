@@ -2,7 +2,6 @@
 
 use crate::report::{PaperReport, Verdict};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// How many were right, of how many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -34,16 +33,5 @@ impl Score {
             score.claims += document.claims.len();
         }
         score
-    }
-}
-
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Score { rows_met, rows_judged, claims_held, claims_in_direction, claims } = self;
-        write!(
-            f,
-            "{claims_held} of {claims} claims hold, {claims_in_direction} more in direction; {rows_met} of \
-             {rows_judged} judged rows lie within their bounds"
-        )
     }
 }

@@ -13,13 +13,14 @@
 
 use crate::Paper;
 use crate::mean::{Mean, change, gain, mean};
-use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict, figure};
+use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table};
 use anyhow::{Context as _, Result};
-use minijinja::value::{Serde, Value, ValueKind};
-use minijinja::{Environment, escape_formatter};
+use minijinja::escape_formatter;
+use minijinja::value::{Value, ValueKind};
 use serde::{Deserialize, Serialize};
 use turnwise_bench::published;
-use turnwise_present::{figures, stats::Spread};
+use turnwise_present::stats::Spread;
+use turnwise_present::template::{self, Environment, Serde};
 
 /// What a template states.
 #[derive(Deserialize)]
@@ -51,7 +52,7 @@ impl PaperReport {
     pub(crate) fn state(self, ours: impl Serialize) -> Result<PaperReport> {
         let name = format!("{}/report.jinja", self.name);
         let values = Values { published: published::typed(&self.name)?, ours };
-        let text = render(&environment(), &name, Paper::named(&self.name)?.report, values)?;
+        let text = template::render(&environment(), &name, Paper::named(&self.name)?.report, values)?;
         let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
         let Stated { published_on, workload, fitted, mut tables, claims, listings, plots } = stated;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
@@ -62,26 +63,14 @@ impl PaperReport {
     }
 }
 
-/// Renders a template; `name` is that of its file, for complaints.
-///
-/// # Errors
-/// It is wrong.
-pub fn render(env: &Environment<'_>, name: &str, template: &str, values: impl Serialize) -> Result<String> {
-    env.render_named_str(name, template, Serde(values)).with_context(|| name.to_owned())
-}
-
-/// Returns what all templates have.
-#[must_use]
-pub fn environment() -> Environment<'static> {
-    let mut env = turnwise_present::template::environment();
+/// Returns what the templates of all papers have.
+fn environment() -> Environment<'static> {
+    let mut env = template::environment();
     env.set_formatter(|out, state, value| match value.kind() {
         ValueKind::Bool | ValueKind::Number => Ok(out.write_str(&toml(value.clone()))?),
         ValueKind::Seq => Ok(out.write_str(&serde_json::to_string(value).unwrap_or_default())?),
         _ => escape_formatter(out, state, value),
     });
-    env.add_filter("digits", figure);
-    env.add_filter("time", figures::time);
-    env.add_filter("signed", |value: f64, decimals: usize| format!("{value:+.decimals$}"));
     env.add_function("change", change);
     env.add_function("mean", |values: Vec<f64>| mean(values).0);
     env.add_function("value", |values: Vec<f64>| lines(mean(values)));
@@ -92,10 +81,10 @@ pub fn environment() -> Environment<'static> {
             + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
     });
     env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
-    env.add_function("verdict", |size: bool, direction: bool| match Verdict::of(size, direction) {
-        Verdict::Holds => "holds",
-        Verdict::Direction => "direction",
-        Verdict::Fails => "fails",
+    env.add_function("verdict", |size: bool, direction: bool| match (size, direction) {
+        (true, _) => "holds",
+        (false, true) => "direction",
+        (false, false) => "fails",
     });
     env
 }

@@ -56,6 +56,40 @@ pub struct Ran<T> {
     pub seen: Seen,
 }
 
+/// A moment of a run.
+#[derive(Clone, Debug)]
+pub struct Mark<T> {
+    /// What the machine showed.
+    pub machine: Snapshot,
+    /// What the threads had counted.
+    pub counted: T,
+}
+
+/// Both ends of a window of simulated time.
+pub struct Window<T>(Rc<[OnceCell<Mark<T>>; 2]>);
+
+impl<T: 'static> Window<T> {
+    /// Has both ends marked during the run; `counted` returns what the threads have counted so far.
+    pub fn of(simulation: &mut Simulation, ends_ns: [u64; 2], counted: impl Fn() -> T + Clone + 'static) -> Window<T> {
+        let window = Window(Rc::new([OnceCell::new(), OnceCell::new()]));
+        for (place, ns) in ends_ns.into_iter().enumerate() {
+            let (marks, counted) = (Rc::clone(&window.0), counted.clone());
+            let mark = move |machine: &Snapshot| Mark { machine: machine.clone(), counted: counted() };
+            simulation.at(ns, move |machine| drop(marks[place].set(mark(machine))));
+        }
+        window
+    }
+
+    /// Returns both ends.
+    ///
+    /// # Errors
+    /// The run ended before the window did.
+    pub fn ends(&self) -> Result<[&Mark<T>; 2]> {
+        let [begin, end] = self.0.each_ref().map(|mark| mark.get());
+        begin.zip(end).map(|(begin, end)| [begin, end]).context("the run ended before its window did")
+    }
+}
+
 impl Experiment {
     /// Returns the first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
     #[must_use]
@@ -68,7 +102,7 @@ impl Experiment {
     ///
     /// # Errors
     /// When the threads make no progress.
-    pub fn run<C: ThreadGroup, T: 'static>(
+    pub fn run<C: ThreadGroup, T: Clone + 'static>(
         &self,
         name: &str,
         group: C,
@@ -90,7 +124,7 @@ impl Experiment {
 
     /// Runs what is in the simulation's memory: what a thread does, and what the threads have counted so far. Not
     /// generic over the group, of which there are as many types as locks.
-    fn run_placed<T: 'static>(
+    fn run_placed<T: Clone + 'static>(
         &self,
         name: &str,
         mut simulation: Simulation,
@@ -103,23 +137,18 @@ impl Experiment {
             let affinity = if self.pinned { Affinity::Cpu(self.cpus[thread % self.cpus.len()]) } else { Affinity::Any };
             simulation.spawn(affinity, move || act(thread));
         }
-        let marks = Rc::new((OnceCell::new(), OnceCell::new()));
-        if let Some((begin, end)) = self.window {
-            let (first, second) = (Rc::clone(&marks), Rc::clone(&marks));
-            let (at_first, at_second) = (Rc::clone(&read), Rc::clone(&read));
-            simulation.at(begin, move |snapshot| drop(first.0.set((snapshot.clone(), at_first()))));
-            simulation.at(end, move |snapshot| drop(second.1.set((snapshot.clone(), at_second()))));
-        }
+        let counted = Rc::clone(&read);
+        let window = |(begin, end)| Window::of(&mut simulation, [begin, end], move || counted());
+        let window = self.window.map(window);
         let outcome = simulation.run().map_err(|stuck| anyhow!("{name}: {}\n{}", stuck.kind, stuck.who))?;
-        if self.window.is_none() {
+        let Some(window) = window else {
             let nothing = Snapshot { counters: Counters::default(), profile: Vec::new() };
             let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
             return Ok(Ran { begin: None, end: read(), seen: seen(&nothing, &all) });
-        }
-        let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run has not ended"))?;
-        let (first, begin) = marks.0.into_inner().context("the run ended before its window began")?;
-        let (last, end) = marks.1.into_inner().context("the run ended before its window did")?;
-        Ok(Ran { begin: Some(begin), end, seen: seen(&first, &last) })
+        };
+        let [begin, end] = window.ends().with_context(|| name.to_owned())?;
+        let seen = seen(&begin.machine, &end.machine);
+        Ok(Ran { begin: Some(begin.counted.clone()), end: end.counted.clone(), seen })
     }
 }
 

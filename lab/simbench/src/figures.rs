@@ -4,23 +4,17 @@ use super::probe::SimProbe;
 use super::report::{Figures, Handoffs};
 use super::run::Plan;
 use super::{Sort, profile};
+use turnwise_bench::report::Waits;
 use turnwise_bench::run::{Counts, Roles};
-use turnwise_sim::Snapshot;
+use turnwise_sim::experiment::Mark;
 use turnwise_sim::spec::NS;
 
-/// The state of a cell at one time.
-pub(super) struct Reading {
-    pub(super) machine: Snapshot,
-    /// What each thread has done so far.
-    pub(super) tallies: Vec<Counts>,
-}
-
-/// What happened between two readings.
+/// What happened between two moments; of each thread there is a count of what it has done so far.
 pub(super) struct Interval<'a> {
     pub(super) plan: &'a Plan,
     pub(super) roles: Roles,
-    pub(super) begin: &'a Reading,
-    pub(super) end: &'a Reading,
+    pub(super) begin: &'a Mark<Vec<Counts>>,
+    pub(super) end: &'a Mark<Vec<Counts>>,
 }
 
 impl Interval<'_> {
@@ -39,8 +33,8 @@ impl Interval<'_> {
             op_ns: per_op(duration_ns),
             cpu_ns: per_op(end.cpu_ps - begin.cpu_ps) / NS as f64,
             fairness: if self.tells_readers() { self.roles } else { Roles::WRITE }.fairness(&counts),
-            wait: times.wait(),
-            hold: times.hold(),
+            wait: Waits::of(&times.wait),
+            hold: Waits::of(&times.hold),
             handoffs: self.handoffs(),
             transfers_per_op: per_op(end.transfers - begin.transfers),
             remote_transfers_per_op: per_op(end.remote_transfers - begin.remote_transfers),
@@ -53,7 +47,7 @@ impl Interval<'_> {
 
     /// Returns what each thread did.
     fn counts(&self) -> Vec<Counts> {
-        let pairs = self.end.tallies.iter().zip(&self.begin.tallies);
+        let pairs = self.end.counted.iter().zip(&self.begin.counted);
         pairs.map(|(end, begin)| end.since(*begin)).collect()
     }
 

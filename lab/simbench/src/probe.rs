@@ -5,27 +5,16 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use turnwise_bench::probe::{Probe, times};
-use turnwise_bench::report::Waits;
 use turnwise_bench::run::Kind;
 use turnwise_sim::Sim;
 use turnwise_sim::spec::NS;
 
 /// How long the acquisitions of all threads took.
 pub(super) struct Times {
-    wait: Histogram<u64>,
-    hold: Histogram<u64>,
-}
-
-impl Times {
-    /// Returns the times from request to acquisition.
-    pub(super) fn wait(&self) -> Option<Waits> {
-        Waits::of(&self.wait)
-    }
-
-    /// Returns the times from acquisition to release.
-    pub(super) fn hold(&self) -> Option<Waits> {
-        Waits::of(&self.hold)
-    }
+    /// From request to acquisition.
+    pub(super) wait: Histogram<u64>,
+    /// From acquisition to release.
+    pub(super) hold: Histogram<u64>,
 }
 
 /// One thread's view of the lock. Marks are picoseconds.

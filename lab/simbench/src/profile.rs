@@ -15,16 +15,19 @@ struct Sum {
     most: Option<(Ps, String)>,
 }
 
-/// Returns the rows of what came between two profiles, the greatest first; their shares are 1 together.
-pub fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
+/// Returns the time that each entry got between two profiles, where it got any.
+pub fn spent<'a>(begin: &[ProfileEntry], end: &'a [ProfileEntry]) -> Vec<(&'a ProfileEntry, Ps)> {
     let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, Ps> = begin.iter().map(|e| (key(e), e.ps)).collect();
+    let spent = end.iter().map(|e| (e, e.ps - before.get(&key(e)).copied().unwrap_or(0)));
+    spent.filter(|(_, ps)| *ps > 0).collect()
+}
+
+/// Returns the rows of what came between two profiles, the greatest first; their shares are 1 together.
+pub fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
     let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();
-    for entry in end {
-        let ps = entry.ps - before.get(&key(entry)).copied().unwrap_or(0);
-        if ps > 0 {
-            sums.entry((function(entry), kind(entry.kind))).or_default().add(ps, place(entry));
-        }
+    for (entry, ps) in spent(begin, end) {
+        sums.entry((function(entry), kind(entry.kind))).or_default().add(ps, place(entry));
     }
     let all: Ps = sums.values().map(|sum| sum.ps).sum();
     let mut sums: Vec<_> = sums.into_iter().collect();

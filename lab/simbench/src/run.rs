@@ -4,12 +4,12 @@
 //! the interval.
 
 use super::SimLock;
-use super::figures::{Interval, Reading};
+use super::figures::Interval;
 use super::probe::SimProbe;
 use super::report::{Cell, Figures, Stuck};
 use super::workload::Workload;
 use anyhow::{Context, Result, ensure};
-use std::cell::{Cell as Mutable, OnceCell};
+use std::cell::Cell as Mutable;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,8 +19,9 @@ use turnwise_bench::load::shared::SharedLock;
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Jitter;
 use turnwise_catalogue::RefCount;
+use turnwise_sim::experiment::Window;
 use turnwise_sim::spec::{Machine, NS};
-use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
+use turnwise_sim::{Affinity, Config, Perturb, Sim, Simulation, TraceEvent};
 
 /// How to run a cell.
 #[derive(Clone)]
@@ -191,8 +192,6 @@ struct CellState {
     tallies: Vec<Mutable<Counts>>,
     /// One of them saw a state that no thread may see.
     torn: Mutable<bool>,
-    begin: OnceCell<Reading>,
-    end: OnceCell<Reading>,
 }
 
 impl CellState {
@@ -202,18 +201,11 @@ impl CellState {
             end_ns: plan.end_ns(),
             tallies: (0..plan.threads).map(|_| Mutable::default()).collect(),
             torn: Mutable::new(false),
-            begin: OnceCell::new(),
-            end: OnceCell::new(),
         })
     }
 
     fn tallies(&self) -> Vec<Counts> {
         self.tallies.iter().map(Mutable::get).collect()
-    }
-
-    fn read(&self, place: &OnceCell<Reading>, machine: &Snapshot) {
-        // This is called once per point in time.
-        let _ = place.set(Reading { machine: machine.clone(), tallies: self.tallies() });
     }
 
     fn done(&self) -> Counts {
@@ -271,33 +263,21 @@ fn perform(plan: &Plan, state: CellState, mut simulation: Simulation, body: Rc<d
         let (state, body, probe) = (Rc::clone(&state), Rc::clone(&body), probe.clone());
         simulation.spawn(plan.affinity(thread), move || body.run_thread(&state, thread, probe));
     }
-    watch(&mut simulation, plan, &state);
+    let counting = Rc::clone(&state);
+    let window = Window::of(&mut simulation, [plan.begin_ns(), plan.end_ns()], move || counting.tallies());
     match simulation.run() {
         Ok(outcome) => {
             body.check(state.done(), state.torn.get())?;
-            finish(plan, &state, &probe, outcome)
+            let [begin, end] = window.ends()?;
+            let interval = Interval { plan, roles: state.roles, begin, end };
+            let trace = plan.traced.then_some(Trace { events: outcome.trace, locks: outcome.locks });
+            Ok(Run { cell: plan.cell(Ok(interval.figures(&probe))), trace })
         }
         Err(stuck) => {
             let stuck = Stuck { what: stuck.kind.to_string(), who: stuck.who, replay: String::new() };
             Ok(Run { cell: plan.cell(Err(stuck)), trace: None })
         }
     }
-}
-
-/// Has the counts read at both ends of the interval.
-fn watch(simulation: &mut Simulation, plan: &Plan, state: &Rc<CellState>) {
-    let begin = Rc::clone(state);
-    simulation.at(plan.begin_ns(), move |machine| begin.read(&begin.begin, machine));
-    let end = Rc::clone(state);
-    simulation.at(plan.end_ns(), move |machine| end.read(&end.end, machine));
-}
-
-fn finish(plan: &Plan, state: &CellState, probe: &SimProbe, outcome: Outcome) -> Result<Run> {
-    let (begin, end) = (state.begin.get(), state.end.get());
-    let (begin, end) = begin.zip(end).context("the simulation ended before the interval did")?;
-    let interval = Interval { plan, roles: state.roles, begin, end };
-    let trace = plan.traced.then_some(Trace { events: outcome.trace, locks: outcome.locks });
-    Ok(Run { cell: plan.cell(Ok(interval.figures(probe))), trace })
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! A report as a document, `report.jinja`, with its pictures on a page.
 
-use super::picture::{Dot, LEGEND, dots};
+use super::picture::{Dot, dots};
 use crate::document::{self, Style, times};
 use serde::Serialize;
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
-use turnwise_present::figures::time;
 use turnwise_present::stats::quantile;
 
 /// What the template shows.
@@ -33,7 +32,7 @@ struct Shown<'a> {
 
 /// Renders the whole report for a terminal or for a file.
 pub(crate) fn render(report: &Report, style: Style) -> String {
-    document::shown(&written(report, false), style, &[])
+    document::shown(&written(report, false), style)
 }
 
 /// Renders the whole report as a page without a script.
@@ -97,7 +96,7 @@ fn costs(scenario: &ScenarioReport) -> String {
     let late = scenario.locks.iter().any(|lock| lock.late.is_some());
     let title = if late { "99th percentile of the waits" } else { "time per operation" };
     let dot = |lock: &LockReport| Some(Dot { label: lock.name.clone(), figure: lock.cost()?, ours: lock.ours });
-    dots(title, &scenario.locks.iter().filter_map(dot).collect::<Vec<_>>(), None, time)
+    dots(title, &scenario.locks.iter().filter_map(dot).collect::<Vec<_>>(), None)
 }
 
 /// Draws, for every cell, how fast ours are compared with the reference.
@@ -107,5 +106,5 @@ fn speeds(report: &Report) -> String {
         Some(Dot { label, figure: lock.speed?, ours: true })
     };
     let all: Vec<Dot> = report.scenarios.iter().flat_map(compared).filter_map(dot).collect();
-    LEGEND.to_owned() + &dots("speed; right of the line ours is faster", &all, Some(1.0), times)
+    dots("speed; right of the line ours is faster", &all, Some(1.0))
 }

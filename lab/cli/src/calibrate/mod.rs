@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let json = OutputFile::asked("--json", args.json.as_deref())?;
     let found = measure(Effort { quick: args.quick })?;
     output_file.write(found.machine_file()?.as_bytes())?;
-    json::publish(&found, &format!("{}\n", text::text(&found)), json)?;
+    json::publish(&found, &text::text(&found), json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,62 +1,25 @@
 //! The table for people.
 
-use std::fmt::Write;
-use turnwise_calibrate::{At, Calibration, Cpu, Grid, Unit, class};
-use turnwise_present::table::{self, Cell, CellAlignment};
-
-/// Columns of the table.
-const WIDTH: u16 = 120;
-/// Before a number that was not measured.
-const MARK: &str = "?";
+use crate::document::{self, Style};
+use serde_json::{Value, json};
+use turnwise_calibrate::{At, Calibration, Figure, Unit, class};
 
 /// Renders the whole result.
 pub(super) fn text(found: &Calibration) -> String {
-    let name = found.machine.cpu_name();
-    let kernel = found.machine.kernel.as_deref().unwrap_or("unknown");
-    let mut text = format!("{name}, Linux {kernel}, measured within {:.1} s\n", found.seconds);
-    let _ = writeln!(text, "{}\n\n{}\n", grid(&found.grid), listing(found));
-    if found.figures.iter().any(|figure| figure.provisional) {
-        let _ = writeln!(text, "{MARK}: provisional, not measured");
-    }
-    for note in &found.notes {
-        let _ = writeln!(text, "Note: {note}");
-    }
-    text
-}
-
-fn listing(found: &Calibration) -> String {
-    let mut table = table::wrapped(WIDTH);
-    table.set_header(["", "number", "for", "value", "middle half", "how"]);
-    let mut last = "";
-    for figure in &found.figures {
-        let key = if figure.key == last { "" } else { figure.key };
-        last = figure.key;
-        let mark = if figure.provisional { MARK } else { "" };
-        let left = [mark.to_owned(), key.to_owned(), place(figure.at)].map(Cell::new);
-        let half = figure.spread.map_or_else(String::new, |spread| {
-            format!("{} to {}", figure.unit.shown(spread.q1), figure.unit.shown(spread.q3))
-        });
-        let right = [figure.unit.shown(figure.value), half];
-        let right = right.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-        table.add_row(left.into_iter().chain(right).chain([Cell::new(&figure.how)]));
-    }
-    table.trim_fmt()
-}
-
-fn grid(grid: &Grid) -> String {
-    let t = &grid.topology;
-    let numbers: Vec<String> = grid.cpus.iter().map(|Cpu { cpu, .. }| cpu.to_string()).collect();
-    format!(
-        "CPUs: {}; sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}\n\
-             The simulator's CPUs 0, 1, ... are the kernel's {}",
-        t.cpus(),
-        t.sockets,
-        t.nodes,
-        t.clusters_per_node,
-        t.cores_per_cluster,
-        t.threads_per_core,
-        numbers.join(" ")
-    )
+    let row = |figure: &Figure| {
+        let shown = |value| figure.unit.shown(value);
+        let half = figure.spread.map(|spread| format!("{} to {}", shown(spread.q1), shown(spread.q3)));
+        json!([figure.provisional, figure.key, place(figure.at), shown(figure.value), half, figure.how])
+    };
+    let t = &found.grid.topology;
+    let counts = [t.cpus(), t.sockets, t.nodes, t.clusters_per_node, t.cores_per_cluster, t.threads_per_core];
+    let values = json!({
+        "found": found,
+        "cpu": found.machine.cpu_name(),
+        "counts": counts,
+        "rows": found.figures.iter().map(row).collect::<Vec<Value>>(),
+    });
+    document::shown(&document::filled("calibrate.jinja", include_str!("text.jinja"), values), Style::Wrapped)
 }
 
 fn place(at: At) -> String {
@@ -71,7 +34,7 @@ fn place(at: At) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnwise_calibrate::{Figure, Summary};
+    use turnwise_calibrate::{Cpu, Grid, Summary};
     use turnwise_present::machine::Machine;
     use turnwise_sim::spec::{Class, Topology};
 

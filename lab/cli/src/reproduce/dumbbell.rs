@@ -1,6 +1,7 @@
 //! A paper's informative rows as dots on an axis for each table: published figures, simulated ones, and the range of
 //! seeds.
 
+use serde::Serialize;
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::{PaperReport, Row, figure};
 
@@ -13,10 +14,11 @@ const LABEL_MAX: usize = 52;
 const FIGURES: usize = 33;
 
 /// The rows of a table.
+#[derive(Serialize)]
 pub(crate) struct Panel<'a> {
-    pub(crate) title: String,
-    pub(crate) rows: Vec<&'a Row>,
-    pub(crate) axis: Axis,
+    title: String,
+    rows: Vec<&'a Row>,
+    axis: Axis,
 }
 
 /// Returns the tables of a paper that have such rows.

@@ -3,23 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `args.rs` | the command line |
-//! | `outline.rs` | what is shown, in which order |
-//! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
+//! | `shown.rs` with `report.jinja` | the report as a document |
 //! | `dumbbell.rs` | published and simulated figures as dots, in text |
-//! | `text.rs`, `markdown.rs`, `html.rs` | the outputs |
-//! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
 mod args;
-pub(crate) mod chart;
-mod dots;
 mod dumbbell;
-mod html;
-pub(crate) mod letters;
-mod markdown;
-mod notes;
-mod outline;
-mod text;
-mod view;
+mod shown;
 
 pub(crate) use args::Args;
 
@@ -41,12 +30,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let html = OutputFile::asked("--html", args.html.as_deref())?;
     let markdown = OutputFile::asked("--markdown", args.markdown.as_deref())?;
     let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
-    json::publish(&report, &text::text(&report), json)?;
+    json::publish(&report, &shown::text(&report), json)?;
     if let Some(output_file) = html {
-        output_file.write(html::page(&report).as_bytes())?;
+        output_file.write(shown::page(&report).as_bytes())?;
     }
     if let Some(output_file) = markdown {
-        output_file.write(markdown::page(&report).as_bytes())?;
+        output_file.write(shown::markdown(&report).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,38 +1,22 @@
 //! `turnwise-lab sim --describe`: the numbers of a machine, with their sources.
 
-use std::fmt::Write;
-use turnwise_present::table;
+use crate::document::{self, Style};
+use serde_json::{Value, json};
 use turnwise_sim::spec::Machine;
-
-/// Columns of a description; long sources take several lines.
-const WIDTH: u16 = 120;
-
-/// Before a number that is recalled or guessed.
-const MARK: &str = "?";
-
-/// Replaces a source that is the same as the number's above.
-const AS_ABOVE: &str = "\"";
 
 /// Returns all numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
 pub(super) fn text(machine: &Machine) -> String {
-    let mut text = format!("{}: {}\n", machine.name, machine.title);
-    let _ = writeln!(text, "{} CPUs, fingerprint {}\n", machine.topology.cpus(), machine.fingerprint());
-    let mut table = table::wrapped(WIDTH);
-    table.set_header(["", "number", "value", "source"]);
-    let mut above = "";
-    for number in machine.numbers() {
-        let mark = if number.provisional { MARK } else { "" };
-        let shown = if number.source == above && !above.is_empty() { AS_ABOVE } else { number.source };
-        table.add_row([mark, number.key, number.text, shown]);
-        above = number.source;
-    }
-    let (provisional, all) = (machine.provisional().len(), machine.sources.len());
-    let _ = writeln!(
-        text,
-        "{}\n\n{MARK}: provisional, recalled or guessed rather than read or measured ({provisional} of {all})",
-        table.trim_fmt()
-    );
-    text
+    let numbers = machine.numbers().map(|n| json!([n.provisional, n.key, n.text, n.source]));
+    let values = json!({
+        "name": machine.name,
+        "title": machine.title,
+        "cpus": machine.topology.cpus(),
+        "fingerprint": machine.fingerprint(),
+        "numbers": numbers.collect::<Vec<Value>>(),
+        "provisional": machine.provisional().len(),
+        "sources": machine.sources.len(),
+    });
+    document::shown(&document::filled("describe.jinja", include_str!("describe.jinja"), values), Style::Wrapped)
 }
 
 #[cfg(test)]

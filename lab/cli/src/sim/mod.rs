@@ -3,11 +3,11 @@
 //! | file | what |
 //! |---|---|
 //! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
-//! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them |
+//! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them, and `lists.jinja` |
 //! | `merge.rs` | parts of a sweep put together |
 //! | `record.rs`, `record_text.rs`, `record.jinja` | a recorded program instead of a workload |
 //! | `validate.rs` | the simulator's accuracy |
-//! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
+//! | `describe.rs` with `describe.jinja` | the numbers of a machine |
 //! | `curves.rs` | the points of one line |
 //! | `text.rs` with `report.jinja`, `html.rs` with `page/`, `trace.rs` | the outputs |
 

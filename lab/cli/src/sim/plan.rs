@@ -49,8 +49,7 @@ impl Axes {
         if self != Axes::default() {
             return self;
         }
-        let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|&count| count < size.cpus);
-        Axes { cpus: Some(Ranges(powers.chain([size.cpus]).collect())), ..Axes::default() }
+        Axes { cpus: Some(Ranges(doubling(size.cpus))), ..Axes::default() }
     }
 
     /// Returns the flags that state the same.
@@ -79,6 +78,12 @@ impl Axes {
             (None, None) => Ok(vec![cpus]),
         }
     }
+}
+
+/// Returns powers of two, and at last all.
+pub(crate) fn doubling(most: u32) -> Vec<u32> {
+    let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|&count| count < most);
+    powers.chain([most]).collect()
 }
 
 /// Returns all cells, lock by lock, then by CPUs, then by threads.

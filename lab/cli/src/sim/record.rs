@@ -1,6 +1,7 @@
 //! `turnwise-lab sim --record FILE`: a recorded program instead of a workload.
 
 use super::args::Flags;
+use super::plan::doubling;
 use super::{record_text, setup};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
@@ -132,7 +133,8 @@ fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Ve
         let has = machine.topology.cpus();
         let counts = match &flags.cpus {
             Some(counts) => counts.0.clone(),
-            None => counts(u32::try_from(threads)?.min(has)),
+            // More CPUs than threads change nothing.
+            None => doubling(u32::try_from(threads)?.min(has)),
         };
         for cpus in counts {
             ensure!(cpus <= has, "--cpus {cpus}: the machine {} has {has} CPUs", machine.name);
@@ -140,12 +142,6 @@ fn asked(flags: &Flags, own: Option<&Arc<Machine>>, threads: usize) -> Result<Ve
         }
     }
     Ok(asked)
-}
-
-/// Returns doubling numbers, and at last all: more CPUs than threads change nothing.
-fn counts(most: u32) -> Vec<u32> {
-    let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|count| *count < most);
-    powers.chain([most]).collect()
 }
 
 /// Returns the locks that a program ran on, as a replay names them.
@@ -220,7 +216,7 @@ mod tests {
 
     #[test]
     fn counts_double_up_to_the_threads() {
-        assert_eq!((counts(1), counts(4), counts(6)), (vec![1], vec![1, 2, 4], vec![1, 2, 4, 6]));
+        assert_eq!((doubling(1), doubling(4), doubling(6)), (vec![1], vec![1, 2, 4], vec![1, 2, 4, 6]));
     }
 
     #[test]

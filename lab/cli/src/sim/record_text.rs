@@ -2,7 +2,7 @@
 
 use super::record::{Point, RecordReport};
 use crate::document::{self, Style};
-use crate::reproduce::chart;
+use crate::picture::chart;
 use serde::Serialize;
 use turnwise_reproduce::report::{Plot, Series};
 
@@ -16,7 +16,7 @@ struct Values<'a> {
 
 /// Renders the whole report, for people.
 pub(super) fn text(report: &RecordReport) -> String {
-    document::shown(&written(report), Style::Plain, &[])
+    document::shown(&written(report), Style::Plain)
 }
 
 /// Returns the report as a page. It has no script and loads nothing.

@@ -2,16 +2,17 @@
 
 use super::args::Flags;
 use super::part::Part;
-use super::perturb::Schedule;
 use super::plan::{Axes, CellPlan, Size};
 use super::trace;
+use crate::document;
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use turnwise_bench::setting::{self, Setting};
+use turnwise_bench::setting;
 use turnwise_calibrate::here_path;
 use turnwise_forecast::order;
 use turnwise_present::figures::duration;
@@ -31,41 +32,32 @@ pub(crate) const DEFAULT_MACHINE: &str = "westmere-ex-80";
 pub(crate) const HERE: &str = "here";
 
 /// A sweep's machine, workload and times.
-pub(crate) struct SweepSetup {
-    /// As typed.
-    machine_name: String,
+pub(crate) struct SweepSetup<'a> {
+    flags: &'a Flags,
     machine: Arc<Machine>,
-    locks: Vec<String>,
     workload: Workload,
     duration_ns: u64,
     warm_up_ns: u64,
-    seed: u64,
-    perturb: Schedule,
     starvation_ns: Option<u64>,
-    set: Vec<Setting>,
 }
 
-impl SweepSetup {
+impl SweepSetup<'_> {
     /// # Errors
     /// There is no such machine, its file is wrong, a lock is named twice.
-    pub(crate) fn new(flags: &Flags) -> Result<SweepSetup> {
-        let (locks, machine_name) = (flags.locks(), flags.machine()?);
+    pub(crate) fn new(flags: &Flags) -> Result<SweepSetup<'_>> {
+        let locks = flags.locks();
         let twice = locks.iter().enumerate().find(|(place, lock)| locks[..*place].contains(lock));
         ensure!(twice.is_none(), "--lock names {} twice", twice.map_or("", |(_, lock)| lock));
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).context("the time is too long");
         let duration_ns = nanoseconds(flags.duration)?;
         ensure!(duration_ns > 0, "--duration must be above zero");
         Ok(SweepSetup {
-            machine_name: machine_name.to_owned(),
-            machine: Arc::new(machine(machine_name)?),
+            flags,
+            machine: Arc::new(machine(flags.machine()?)?),
             workload: flags.workload.parse()?,
             duration_ns,
             warm_up_ns: nanoseconds(flags.warm_up)?,
-            seed: flags.seed,
-            perturb: flags.perturb,
             starvation_ns: flags.starvation.map(nanoseconds).transpose()?,
-            set: flags.set.clone(),
-            locks,
         })
     }
 
@@ -94,7 +86,7 @@ impl SweepSetup {
             pinned: cell.pinned,
             warm_up_ns: self.warm_up_ns,
             duration_ns: self.duration_ns,
-            perturb: self.perturb.0,
+            perturb: self.flags.perturb.0,
             starvation_ns: self.starvation_ns,
             ..Plan::new(Arc::clone(&self.machine), lock, self.workload.clone(), cell.seed)
         })
@@ -142,7 +134,7 @@ impl SweepSetup {
     fn command_of(&self, locks: &[String], axes: Vec<String>, seed: u64) -> String {
         let mut words = vec!["turnwise-lab".to_owned(), "sim".to_owned()];
         let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
-        flag("--machine", self.machine_name.clone());
+        flag("--machine", self.flags.machines.first().map_or(DEFAULT_MACHINE, String::as_str).to_owned());
         flag("--lock", locks.join(","));
         flag("--workload", self.workload.text.clone());
         for pair in axes.chunks(2) {
@@ -151,13 +143,13 @@ impl SweepSetup {
         flag("--duration", duration(self.duration_ns));
         flag("--warm-up", duration(self.warm_up_ns));
         flag("--seed", seed.to_string());
-        if self.perturb.0 != Perturb::None {
-            flag("--perturb", self.perturb.to_string());
+        if self.flags.perturb.0 != Perturb::None {
+            flag("--perturb", self.flags.perturb.to_string());
         }
         if let Some(ns) = self.starvation_ns {
             flag("--starvation", duration(ns));
         }
-        for setting in &self.set {
+        for setting in &self.flags.set {
             flag("--set", setting.to_string());
         }
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
@@ -167,13 +159,13 @@ impl SweepSetup {
     pub(crate) fn report(&self, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
         SimReport {
             format: FORMAT.to_owned(),
-            command: self.command_of(&self.locks, axes.flags(), self.seed),
+            command: self.command_of(&self.flags.locks(), axes.flags(), self.flags.seed),
             commit: turnwise_present::machine::commit(),
             machine: SimMachine::of(&self.machine),
             workload: self.workload.text.clone(),
             duration_ns: self.duration_ns,
             warm_up_ns: self.warm_up_ns,
-            seed: self.seed,
+            seed: self.flags.seed,
             part: (part.k, part.n),
             cells_in_all,
             cells: Vec::new(),
@@ -243,31 +235,15 @@ pub(crate) fn workload(text: &str) -> Result<String, String> {
 
 /// Returns what `--list` prints.
 pub(crate) fn lists() -> String {
-    let row = |name: &str, help: &str| format!("  {name:<28} {help}\n");
-    let title = |&(name, text): &(&str, &str)| match spec::file::parse(text, name) {
-        Ok(machine) => row(name, &format!("{} ({} CPUs)", machine.title, machine.topology.cpus())),
-        Err(error) => row(name, &error.to_string()),
+    let machine = |&(name, text): &(&'static str, &str)| {
+        let machine = spec::file::parse(text, name).expect("each is tested");
+        (name, machine.title, machine.topology.cpus())
     };
-    let machines: String = spec::builtin().iter().map(title).collect();
-    let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
-    let sets: String = SETS.map(|(name, help)| row(name, help)).concat();
-    let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
-    let here = row(HERE, "this machine, as `turnwise-lab calibrate` measured it");
-    format!(
-        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}{sets}workloads\n{workloads}{}",
-        setting::list()
-    )
+    let machines: Vec<_> = spec::builtin().iter().map(machine).collect();
+    let locks: Vec<_> = LOCKS.iter().map(|lock| (lock.name, lock.help)).chain(SETS).collect();
+    document::filled("lists.jinja", include_str!("lists.jinja"), json!({ "machines": machines, "locks": locks }))
+        + &setting::list()
 }
-
-/// Forms of `--workload`.
-const WORKLOADS: &[(&str, &str)] = &[
-    ("tight", "nothing but the increment, again and again"),
-    ("100/4000", "100 ns with the lock, then about 4000 ns without it"),
-    ("100/4000,read=90", "the same, and 90 of 100 operations read"),
-    ("100/4000,writers=1", "one thread writes, the others read"),
-    ("100/4000,jitter=20", "the time without the lock varies by 20% (else 50%)"),
-    ("mutex:8x50/100", "times and roles of a scenario of `turnwise-lab bench mutex` (`--list` there)"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +261,11 @@ mod tests {
         for name in machine_names().chain(LOCKS.iter().map(|lock| lock.name)) {
             assert!(lists.contains(&format!("\n  {name} ")), "{name}");
         }
-        for (form, _) in WORKLOADS {
+        let (_, forms) = lists.split_once("\nworkloads\n").unwrap();
+        let forms: Vec<_> =
+            forms.lines().map_while(|line| line.strip_prefix("  ")?.split_whitespace().next()).collect();
+        assert_eq!(forms.len(), 6, "{lists}");
+        for form in forms {
             workload(form).unwrap();
         }
         for lock in DEFAULT_LOCKS {

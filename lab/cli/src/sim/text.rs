@@ -2,7 +2,7 @@
 
 use super::curves::{Curves, Series};
 use crate::document::{self, Style};
-use crate::reproduce::letters;
+use crate::picture::letters;
 use serde::Serialize;
 use turnwise_present::figures::short;
 use turnwise_profile::text::shortened;
@@ -52,7 +52,7 @@ pub(crate) fn text(report: &SimReport) -> String {
     let text = document::filled("sim/report.jinja", include_str!("report.jinja"), values);
     let failures = failures(report);
     let gap = if failures.is_empty() { "" } else { "\n" };
-    failures + gap + &document::shown(&text, Style::Plain, &[])
+    failures + gap + &document::shown(&text, Style::Plain)
 }
 
 /// Returns the curves of each table: as many as have room side by side.

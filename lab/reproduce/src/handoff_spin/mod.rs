@@ -4,7 +4,6 @@
 mod load;
 
 use super::Context;
-use super::locks::{WithLock, with_lock};
 use super::report::PaperReport;
 use super::words::Number;
 use anyhow::Result;
@@ -13,6 +12,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise_bench::adapt::raw::RawLocked;
+use turnwise_catalogue::{self as catalogue, Visit, visit};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -55,10 +55,10 @@ struct Run {
     seed: u64,
 }
 
-impl WithLock<Sim> for &Run {
+impl Visit<Sim> for &Run {
     type Out = Result<Shown>;
 
-    fn with<L: RawLock>(self) -> Result<Shown> {
+    fn exclusive<L: RawLock>(self, _: catalogue::Of<L>) -> Result<Shown> {
         let group = MiscMutex::<Sim, RawLocked<L, Shared>>::new(self.shape);
         // More threads than CPUs are not pinned in the benchmark either.
         let pinned = self.shape.threads <= self.cpus;
@@ -117,7 +117,7 @@ fn curves(context: &Context<'_>, machine: &Arc<Machine>, locks: &[&'static str])
         seed: context.seed,
     };
     let runs: Vec<Run> = locks.iter().flat_map(|&lock| THREADS.map(|threads| run(lock, threads))).collect();
-    let shown = context.pool.map(NAME, &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
+    let shown = context.pool.map(NAME, &runs, |run| visit::<Sim, _>(run.lock, run))?;
     Ok(locks.iter().copied().zip(shown.chunks(THREADS.len()).map(<[Shown]>::to_vec)).collect())
 }
 
@@ -134,7 +134,7 @@ fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Vec<Of<Show
     };
     let runs: Vec<Run> =
         [NO_SPIN, SPIN].iter().flat_map(|&lock| ALONE_PERCENT.map(|percent| run(lock, percent))).collect();
-    let shown = context.pool.map("handoff_spin: overlap", &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
+    let shown = context.pool.map("handoff_spin: overlap", &runs, |run| visit::<Sim, _>(run.lock, run))?;
     Ok(runs.iter().map(|run| run.lock).zip(shown).collect())
 }
 

@@ -135,8 +135,7 @@ impl Model {
 
     /// Returns the CPUs of this many first nodes.
     fn cpus(&self, nodes: u32) -> u64 {
-        let topology = &self.machine.topology;
-        (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
+        self.machine.topology.cpus_of_first_nodes(nodes).len() as u64
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::load::{ForkTest, Shape};
 use crate::Context;
-use crate::locks::{WithLock, with_lock};
 use anyhow::Result;
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise_bench::simulated::Jitter;
+use turnwise_catalogue::{Of, Visit, visit};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -44,14 +44,14 @@ pub(super) struct Shown {
 
 impl Run {
     pub(super) fn run(&self) -> Result<Shown> {
-        with_lock::<Sim, _>(self.lock, self)
+        visit::<Sim, _>(self.lock, self)
     }
 }
 
-impl WithLock<Sim> for &Run {
+impl Visit<Sim> for &Run {
     type Out = Result<Shown>;
 
-    fn with<L: RawLock>(self) -> Result<Shown> {
+    fn exclusive<L: RawLock>(self, _: Of<L>) -> Result<Shown> {
         let group = ForkTest::<Sim, L>::new(self.shape, Jitter::percent(50), 0);
         let experiment = Experiment {
             pinned: false,

@@ -110,35 +110,28 @@ const ACQUISITIONS: Unknown = Unknown { name: "acquisitions", low: 2.0, high: 20
 impl Model {
     /// Returns the constants for which the row of 8 CPUs comes out, and the wall time of 64.
     pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
-        let machine = Arc::new(spec::load("altix-64")?);
         let published: SpinBackoff = published::typed("spin_backoff")?;
         let (first, last) = (&published.rows[0], &published.rows[3]);
         let wanted = [last.spin[0] / first.spin[0], user_of_workers(first.spin) / first.spin[1]];
-        let both = |values: &[f64]| -> Result<Vec<Took>> {
-            let constants = Constants { lines: values[0], acquisitions: values[1] as u32 };
-            let runs = [(first.cpus, 4), (last.cpus, 1)].map(|(cpus, longer)| Run {
-                machine: Arc::clone(&machine),
-                lock: SPIN,
-                threads: cpus,
-                constants,
-                effort: longer * context.choose(2_000, 8_000),
-                seed: context.seed,
-                watched: cpus == machine.topology.cpus(),
-                inode: false,
-            });
+        let cpus = [first.cpus, last.cpus];
+        let constants = Constants { lines: LINES.start, acquisitions: ACQUISITIONS.start as u32 };
+        let files_ns = first.spin[0] * 1e9;
+        let mut model = Model { machine: Arc::new(spec::load("altix-64")?), published, constants, files: 0.0 };
+        let mut both = |values: &[f64]| -> Result<Vec<Took>> {
+            model.constants = Constants { lines: values[0], acquisitions: values[1] as u32 };
             let count = seeds(context);
+            let runs = cpus.map(|cpus| model.run(context, SPIN, cpus));
             let all: Vec<Run> = runs.iter().flat_map(|run| run.seeds(count)).collect();
             let took = context.pool.map("spin_backoff: fit", &all, Run::run)?;
-            Ok(took.chunks(count as usize).map(Took::mean).collect::<Vec<_>>())
+            Ok(took.chunks(count as usize).map(Took::mean).collect())
         };
-        let found = fit(&[LINES, ACQUISITIONS], context.rounds(8, 25), |values| -> Result<f64> {
-            let took: Vec<Took> = both(values)?;
+        let found = fit(&[LINES, ACQUISITIONS], context.rounds(8, 25), |values| {
+            let took = both(values)?;
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
         })?;
-        let constants = Constants { lines: found.values[0], acquisitions: found.values[1] as u32 };
-        let files = first.spin[0] * 1e9 / both(&found.values)?[0].wall_ns;
-        Ok(Model { machine, constants, files, published })
+        let wall_ns = both(&found.values)?[0].wall_ns;
+        Ok(Model { files: files_ns / wall_ns, ..model })
     }
 
     /// Returns a run of this workload.

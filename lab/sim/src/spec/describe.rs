@@ -1,6 +1,6 @@
 //! A machine for people, as numbers with their sources; and as a fingerprint.
 
-use super::{ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
+use super::{ByClass, Class, Machine, Ps, Topology};
 
 /// One number of a machine, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,23 +28,16 @@ pub struct Entry {
 
 /// Returns times by distance as people read them, from the nearest distance of them on.
 pub(super) fn times(times: &ByClass, topology: &Topology, nearest: Class) -> String {
-    let shown = |(class, time): (usize, &Ps)| {
-        let label = label(class, topology)?;
-        (class >= usize::from(nearest.0)).then(|| format!("{label} {}", ns(*time)))
+    let exists = |class: Class| match class {
+        Class::SAME_CORE => topology.threads_per_core > 1,
+        Class::SAME_CLUSTER => topology.clusters_per_node > 1,
+        _ => true,
     };
-    let text: Vec<String> = times.0.iter().enumerate().filter_map(shown).collect();
+    let shown = |(class, time): (Class, &Ps)| {
+        (exists(class) && class >= nearest).then(|| format!("{} {}", class.name(), ns(*time)))
+    };
+    let text: Vec<String> = (0..).map(Class).zip(&times.0).filter_map(shown).collect();
     format!("{} ns", text.join(", "))
-}
-
-/// Returns the name of a class, if this machine has such a distance.
-fn label(class: usize, topology: &Topology) -> Option<String> {
-    match class {
-        0 => (topology.threads_per_core > 1).then(|| "core".to_owned()),
-        1 => (topology.clusters_per_node > 1).then(|| "cluster".to_owned()),
-        2 => Some("node".to_owned()),
-        3 => Some("1 hop".to_owned()),
-        more => Some(format!("{} hops", more - 2)),
-    }
 }
 
 /// Formats picoseconds as nanoseconds, with all their decimals.
@@ -66,13 +59,11 @@ impl Machine {
     /// fields are not in it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let mut hash = Fnv::new();
-        for entry in &self.entries {
-            hash.write(entry.key.as_bytes());
-            hash.write(&(entry.bits.len() as u64).to_le_bytes());
-            entry.bits.iter().for_each(|bits| hash.write(&bits.to_le_bytes()));
-        }
-        format!("{:016x}", hash.0)
+        let bytes = self.entries.iter().flat_map(|Entry { key, bits, .. }| {
+            let numbers = std::iter::once(bits.len() as u64).chain(bits.iter().copied());
+            key.bytes().chain(numbers.flat_map(u64::to_le_bytes))
+        });
+        format!("{:016x}", fnv(bytes))
     }
 
     /// Returns every number with its source, in the order of the file.
@@ -90,49 +81,15 @@ impl Machine {
     }
 }
 
-impl Protocol {
-    /// Returns the name that machine files use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Protocol::Mesi => "mesi",
-            Protocol::Mesif => "mesif",
-            Protocol::Moesi => "moesi",
-        }
-    }
-}
-
-impl OnCpuView {
-    /// Returns the name that machine files use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            OnCpuView::Exact => "exact",
-            OnCpuView::Rseq => "rseq",
-            OnCpuView::Unknown => "unknown",
-        }
-    }
-}
-
 /// FNV-1a, 64 bits. Fingerprints are compared across programs and years, which std's hasher does not guarantee; they
 /// are not forged, so that a cryptographic hash would be a needless dependency.
-struct Fnv(u64);
-
-impl Fnv {
-    const fn new() -> Fnv {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fnv, ns};
+    use super::{fnv, ns};
 
     #[test]
     fn hashes_as_published() {
@@ -140,9 +97,7 @@ mod tests {
         for (text, expected) in
             [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
         {
-            let mut hash = Fnv::new();
-            hash.write(text.as_bytes());
-            assert_eq!(hash.0, expected, "{text:?}");
+            assert_eq!(fnv(text.bytes()), expected, "{text:?}");
         }
     }
 

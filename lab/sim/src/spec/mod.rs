@@ -87,58 +87,76 @@ pub enum Protocol {
 }
 
 /// What moving cache lines costs. A miss takes the time of its table at the distance of the cache or memory that
-/// answers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Coherence {
+/// answers. In a machine file tables and times are of other types, which have sources.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coherence<Table = ByClass, Cost = Ps> {
+    /// The source of `protocol` and `line_bytes`.
+    pub source: String,
+    /// Whether these are recalled or guessed.
+    #[serde(default)]
+    pub provisional: bool,
     /// Which cache or memory answers reads of shared lines.
     pub protocol: Protocol,
     /// Whether a read of a line that another cache has modified takes it as a whole, so that the reader can write it at
     /// once and the last writer has no copy any more. A read of one that its owner has only read makes both share.
+    #[serde(default)]
     pub migratory: bool,
     /// Bytes of a line: a power of two.
     pub line_bytes: u32,
     /// A load of a line that another cache has modified (or has alone).
-    pub load_modified: ByClass,
+    pub load_modified: Table,
     /// A load of a line that other caches share.
-    pub load_shared: ByClass,
+    pub load_shared: Table,
     /// A store to a line that another cache has modified.
-    pub store_modified: ByClass,
+    pub store_modified: Table,
     /// A store to a line that other caches share: by the farthest of them.
-    pub store_shared: ByClass,
+    pub store_shared: Table,
     /// A locked read-modify-write of a line that another cache has modified.
-    pub rmw_modified: ByClass,
+    pub rmw_modified: Table,
     /// A locked read-modify-write of a line that other caches share.
-    pub rmw_shared: ByClass,
+    pub rmw_shared: Table,
     /// Any access to a line that no cache has; only distances from the CPU's own node on count.
-    pub memory: ByClass,
+    pub memory: Table,
     /// How long a read of a shared line delays other readers.
-    pub read_occupancy: Ps,
+    pub read_occupancy: Cost,
     /// By how many thousandths a transfer takes more or less than its table states, drawn each time. In machine files
     /// [`SPREAD_PERMILLE`]; tests of exact costs do without.
+    #[serde(skip)]
     pub spread_permille: u32,
 }
 
 /// What instructions cost that find their line in their CPU's cache.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Cpu {
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu<Cost = Ps, Optional = Ps, Factor = u32> {
+    /// Clock rate, for numbers in cycles.
+    pub ghz: Option<f64>,
+    /// Where `ghz` comes from.
+    pub source: String,
+    /// Whether `ghz` is recalled or guessed.
+    #[serde(default)]
+    pub provisional: bool,
     /// A load.
-    pub load_hit: Ps,
+    pub load_hit: Cost,
     /// A store.
-    pub store_hit: Ps,
+    pub store_hit: Cost,
     /// A locked read-modify-write.
-    pub rmw_hit: Ps,
+    pub rmw_hit: Cost,
     /// The spin hint.
-    pub pause: Ps,
+    pub pause: Cost,
     /// Reading the clock.
-    pub clock: Ps,
+    pub clock: Cost,
     /// How long before its turn computing can begin that needs no earlier result: the CPU executes out of order, as far
-    /// as it looks ahead.
-    pub lookahead: Ps,
+    /// as it looks ahead. Where a file does not state it, not at all.
+    pub lookahead: Optional,
     /// Whether a CPU continues while a store waits for its line. In machine files always; tests of other costs do
     /// without.
+    #[serde(skip)]
     pub store_buffer: bool,
     /// How many times as long computing takes while the other thread of the core is busy, in thousandths.
-    pub smt_permille: u32,
+    #[serde(rename = "smt_slowdown")]
+    pub smt_permille: Factor,
 }
 
 /// What a lock learns about whether another thread runs.
@@ -165,35 +183,42 @@ pub struct IdleState {
 }
 
 /// How the operating system behaves, and what its services cost.
-#[derive(Clone, PartialEq, Debug)]
-pub struct System {
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System<Table = ByClass, Cost = Ps, Optional = Ps, Idle = IdleState> {
+    /// The source of `on_cpu` and `migration`.
+    pub source: String,
+    /// Whether these are recalled or guessed.
+    #[serde(default)]
+    pub provisional: bool,
     /// Into the kernel and out again.
-    pub syscall: Ps,
-    /// A call that was to sleep, and found the word changed.
-    pub wait_call: Ps,
+    pub syscall: Cost,
+    /// A call that was to sleep, and found the word changed; where a file does not state it, as long as any call.
+    pub wait_call: Optional,
     /// From one thread to the next.
-    pub context_switch: Ps,
+    pub context_switch: Cost,
     /// What waking one thread costs the waker, without the interrupt.
-    pub wake: Ps,
+    pub wake: Cost,
     /// What interrupting another CPU costs the sender, by distance.
-    pub ipi: ByClass,
+    pub ipi: Table,
     /// What a call that yields the CPU costs where no other thread wants it.
-    pub yield_call: Ps,
+    pub yield_call: Cost,
     /// How long an idle CPU polls before it sleeps; it needs no interrupt meanwhile. 0: it sleeps at once.
-    pub idle_poll: Ps,
+    pub idle_poll: Optional,
     /// Whether an idle CPU's sleep deepens as time goes by, as a virtual machine's does, whose host polls before it
     /// lets go; else the CPU chooses a state as it becomes idle.
+    #[serde(default)]
     pub idle_deepens: bool,
     /// How an idle CPU sleeps, from the lightest state on.
-    pub idle_exit: Vec<IdleState>,
+    pub idle_exit: Vec<Idle>,
     /// Within this time each ready thread of a CPU runs once.
-    pub latency: Ps,
+    pub latency: Cost,
     /// But no thread runs for less than this.
-    pub min_granularity: Ps,
+    pub min_granularity: Cost,
     /// A woken thread preempts one that is ahead by this much.
-    pub wakeup_granularity: Ps,
+    pub wakeup_granularity: Cost,
     /// How much later than that a slice may end: the jitter of the timer's tick that ends it.
-    pub slice_jitter: Ps,
+    pub slice_jitter: Optional,
     /// Whether threads move to idle CPUs.
     pub migration: bool,
     /// What locks learn about whether another thread runs.

@@ -17,6 +17,16 @@ impl Class {
     pub const fn hops(hops: u8) -> Class {
         Class(2 + hops)
     }
+
+    /// Returns the distance in a word or two: what both are in, or the hops.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self.0 {
+            near @ 0..3 => ["core", "cluster", "node"][usize::from(near)].to_owned(),
+            3 => "1 hop".to_owned(),
+            more => format!("{} hops", more - 2),
+        }
+    }
 }
 
 /// The machine's CPUs, numbered node by node, cluster by cluster, core by core, thread by thread.
@@ -81,12 +91,6 @@ impl Topology {
     #[must_use]
     pub fn cluster(&self, cpu: u32) -> u32 {
         cpu / (self.cores_per_cluster * self.threads_per_core)
-    }
-
-    /// Returns the socket of a node.
-    #[must_use]
-    pub fn socket(&self, node: u32) -> u32 {
-        node * self.sockets / self.nodes
     }
 
     /// Returns how far two nodes are apart.

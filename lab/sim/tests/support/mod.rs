@@ -13,6 +13,8 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
     let topology =
         Topology { sockets: nodes, nodes, clusters_per_node: 1, cores_per_cluster: cores, threads_per_core: 1, hops };
     let lines = Coherence {
+        source: String::new(),
+        provisional: false,
         protocol: Protocol::Mesif,
         migratory: false,
         line_bytes: 64,
@@ -27,6 +29,9 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         spread_permille: 0,
     };
     let cpu = Cpu {
+        ghz: None,
+        source: String::new(),
+        provisional: false,
         load_hit: 2 * NS,
         store_hit: NS,
         rmw_hit: 9 * NS,
@@ -37,6 +42,8 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         smt_permille: 1000,
     };
     let system = System {
+        source: String::new(),
+        provisional: false,
         syscall: 200 * NS,
         context_switch: 1_000 * NS,
         wake: 500 * NS,

@@ -18,13 +18,13 @@ mod metal;
 mod qspinlock;
 mod small_locks;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use curve::{Curve, Predicted, Protocol, curves};
 use judge::{Judgement, Summary, judge};
-use minijinja::value::Serde;
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise_bench::report::Report;
+use turnwise_present::template;
 use turnwise_sim::spec::{self, Machine};
 
 /// What a validation needs from outside.
@@ -124,9 +124,9 @@ impl Page {
             let points: Vec<_> = part.curves.iter().flat_map(Predicted::points).collect();
             part.summary = Some(Summary::of(&points));
         }
-        let mut env = turnwise_present::template::environment();
+        let mut env = template::environment();
         env.add_filter("percent", |share: f64| format!("{:+.0}%", share * 100.0));
-        env.render_named_str("page.jinja", include_str!("page.jinja"), Serde(self)).context("page.jinja")
+        template::render(&env, "page.jinja", include_str!("page.jinja"), self)
     }
 }
 

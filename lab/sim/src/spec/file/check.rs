@@ -2,7 +2,7 @@
 
 use super::error::Fault;
 use super::numbers::{Numbers, Zero};
-use super::{CoherenceTable, CpuTable, MachineFile, SystemTable, topology};
+use super::{Cost, Factor, IdleExit, MachineFile, Table, topology};
 use crate::spec::{Coherence, Cpu, Machine, SPREAD_PERMILLE, System, Topology};
 
 /// Smallest and largest cache line: a word of ours, and larger than any that was built.
@@ -36,10 +36,13 @@ fn names(name: &str, title: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-impl CpuTable {
+impl Cpu<Cost, Option<Cost>, Option<Factor>> {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Cpu, Fault> {
         numbers.note("cpu", &self.source, self.provisional)?;
         Ok(Cpu {
+            ghz: self.ghz,
+            source: self.source.clone(),
+            provisional: self.provisional,
             load_hit: numbers.cost("cpu.load_hit", &self.load_hit, Zero::Refused)?,
             store_hit: numbers.cost("cpu.store_hit", &self.store_hit, Zero::Refused)?,
             rmw_hit: numbers.cost("cpu.rmw_hit", &self.rmw_hit, Zero::Refused)?,
@@ -49,14 +52,14 @@ impl CpuTable {
             store_buffer: true,
             smt_permille: numbers.slowdown(
                 "cpu.smt_slowdown",
-                self.smt_slowdown.as_ref(),
+                self.smt_permille.as_ref(),
                 topology.threads_per_core,
             )?,
         })
     }
 }
 
-impl CoherenceTable {
+impl Coherence<Table, Cost> {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Coherence, Fault> {
         if !self.line_bytes.is_power_of_two() || !LINE_BYTES.contains(&self.line_bytes) {
             let problem = format!("{} is not the size of a cache line", self.line_bytes);
@@ -66,11 +69,13 @@ impl CoherenceTable {
         numbers.note("coherence", &self.source, self.provisional)?;
         let (migratory, bits) = if self.migratory { (", migratory", &[1][..]) } else { ("", &[][..]) };
         let bits = [&[self.protocol as u64], bits].concat();
-        numbers.add("coherence.protocol", format!("{}{migratory}", self.protocol.name()), bits);
+        numbers.add("coherence.protocol", format!("{:?}{migratory}", self.protocol).to_lowercase(), bits);
         let line = self.line_bytes;
         numbers.add("coherence.line_bytes", format!("{line} bytes"), vec![line.into()]);
         let mut table = |name: &str, table| numbers.table(&format!("coherence.{name}"), table, topology, Zero::Refused);
         Ok(Coherence {
+            source: self.source.clone(),
+            provisional: self.provisional,
             protocol: self.protocol,
             migratory: self.migratory,
             line_bytes: self.line_bytes,
@@ -87,14 +92,16 @@ impl CoherenceTable {
     }
 }
 
-impl SystemTable {
+impl System<Table, Cost, Option<Cost>, IdleExit> {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<System, Fault> {
         numbers.note("system", &self.source, self.provisional)?;
-        numbers.add("system.on_cpu", self.on_cpu.name().to_owned(), vec![self.on_cpu as u64]);
+        numbers.add("system.on_cpu", format!("{:?}", self.on_cpu).to_lowercase(), vec![self.on_cpu as u64]);
         let migration = if self.migration { "yes" } else { "no" };
         numbers.add("system.migration", migration.to_owned(), vec![self.migration.into()]);
         let syscall = numbers.cost("system.syscall", &self.syscall, Zero::Refused)?;
         let system = System {
+            source: self.source.clone(),
+            provisional: self.provisional,
             syscall,
             context_switch: numbers.cost("system.context_switch", &self.context_switch, Zero::Fine)?,
             wake: numbers.cost("system.wake", &self.wake, Zero::Fine)?,

@@ -1,7 +1,7 @@
 //! Curves as SVG: published ones dashed, ours solid.
 
-use crate::svg;
-use serde_json::{Value, json};
+use crate::document;
+use serde_json::json;
 use turnwise_present::chart::Axis;
 use turnwise_reproduce::report::Plot;
 
@@ -15,25 +15,11 @@ pub(crate) fn figure(plot: &Plot, kinds: [&str; 2]) -> String {
     let top = points().map(|point| point.1).fold(0.0, f64::max);
     let least = points().map(|point| point.1).filter(|y| *y > 0.0).fold(top, f64::min);
     let log = top > 30.0 * least;
-    let x = Axis { low: first, high: last, log: first > 0.0 && last > 8.0 * first };
-    let y = Axis { low: if log { 10_f64.powf(least.log10().floor()) } else { 0.0 }, high: top, log };
-    let place = |axis: Axis, value: f64| json!({ "value": value, "at": axis.at(value) });
-    let places = |axis: Axis, values: &[f64]| values.iter().map(|value| place(axis, *value)).collect::<Vec<Value>>();
-    let point = |&(a, b): &(f64, f64)| json!({ "x": place(x, a), "y": place(y, b) });
-    let curves = plot.series.iter().map(|series| {
-        let points: Vec<Value> = series.points.iter().map(point).collect();
-        json!({ "name": series.name, "published": series.published, "points": points })
-    });
-    let picture = json!({
-        "title": plot.title,
-        "kinds": kinds,
-        "across": plot.x,
-        "upward": plot.y,
-        "xs": places(x, &xs),
-        "ys": places(y, &ticks(y)),
-        "series": curves.collect::<Vec<Value>>(),
-    });
-    svg::drawn(include_str!("../svg/chart.jinja"), picture)
+    let across = Axis { low: first, high: last, log: first > 0.0 && last > 8.0 * first };
+    let upward = Axis { low: if log { 10_f64.powf(least.log10().floor()) } else { 0.0 }, high: top, log };
+    let ys = ticks(upward);
+    let picture = json!({ "plot": plot, "kinds": kinds, "across": across, "upward": upward, "xs": xs, "ys": ys });
+    document::filled("chart.jinja", include_str!("chart.jinja"), picture)
 }
 
 /// Returns powers of ten on a logarithmic axis, else about five round numbers.
