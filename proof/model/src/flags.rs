@@ -30,6 +30,11 @@ pub(crate) fn bits(part: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no such part of a word: {part}")).1
 }
 
+/// Returns the bits of all these parts, which `|` separates.
+pub(crate) fn all_of(word: &str, parts: &str) -> u32 {
+    parts.split('|').map(|part| bits(&format!("{word} {part}")) as u32).sum()
+}
+
 /// Returns the parts of the word that an operation on this line of this file changes.
 pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
     let file = file.rsplit('/').next().unwrap_or_default();

@@ -1,35 +1,30 @@
 //! The papers' locks, before and after.
 
-mod d_count;
-mod ia64_spin;
-mod kernel_spin;
-mod linux_mutex;
-mod osv_mutex;
-mod rename_lock;
-mod rwsem_spinlock;
-mod rwsem_xadd;
+pub(super) mod d_count;
+pub(super) mod ia64_spin;
+pub(super) mod kernel_spin;
+pub(super) mod linux_mutex;
+pub(super) mod osv_mutex;
+pub(super) mod rename_lock;
+pub(super) mod rwsem_spinlock;
+pub(super) mod rwsem_xadd;
 
 use super::*;
 use crate::scenarios::{read, write};
 
-/// Returns all models of these locks.
-pub(super) fn all() -> Vec<Model> {
-    [
-        kernel_spin::MODELS,
-        linux_mutex::MODELS,
-        rwsem_spinlock::MODELS,
-        rwsem_xadd::MODELS,
-        d_count::MODELS,
-        rename_lock::MODELS,
-        ia64_spin::MODELS,
-        osv_mutex::MODELS,
-    ]
-    .concat()
+/// The scenes of a lock with readers and writers.
+fn pages<L: RawRwLock + Settles>(call: &mut Call) -> Body {
+    scenes! { call():
+        mixed::<L>(writers, readers), behind::<L>(writes, writers, readers, again),
+        attempt_shared::<L>(writer, to_write);
+        lock::<L>(call)
+    }
 }
 
-const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
-const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+/// The scenes of such a lock whose writers may become readers.
+fn lowered<L: RawRwLock + Settles>(call: &mut Call, downgrade: unsafe fn(&L)) -> Body {
+    if call.name == "downgraded" { body(move || downgraded(downgrade)) } else { pages::<L>(call) }
+}
 
 /// Writers and readers, in this order.
 fn roles<L: RawRwLock<Platform = Loom>>(writers: u32, readers: u32) -> Vec<Role<L>> {
