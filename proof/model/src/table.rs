@@ -55,7 +55,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Goes on to the name of the scene, after that of a type.
+    /// Makes the next word the name: that of the scene, after that of a type.
     pub(crate) fn of_type(&mut self) -> &mut Self {
         self.name = self.word();
         self
@@ -84,7 +84,10 @@ impl Call {
 /// those of the call: numbers and truth values, or what a function makes of a word (`: by`) or of a list (`: [by]`).
 /// Another call is an error, or goes to the expression at the end.
 macro_rules! scenes {
-    ($call:ident $given:tt: $($name:ident $(::<$type:ident>)? ($($arg:ident $(: $by:tt)?),*)),* $(,)? $(; $other:expr)?) => {
+    (
+        $call:ident $given:tt: $($name:ident $(::<$type:ident>)? ($($arg:ident $(: $by:tt)?),*)),*
+        $(,)? $(; $other:expr)?
+    ) => {
         match $call.name {
             $(stringify!($name) => {
                 $(let $arg = scenes!(@arg $call $($by)?);)*
@@ -97,7 +100,7 @@ macro_rules! scenes {
     (@arg $call:ident $by:ident) => { $by($call.word()) };
     (@arg $call:ident [$by:ident]) => { $call.list($by) };
     (@body ($($given:ident),*) [$($name:tt)*] ($($arg:ident),*)) => {
-        body(move |$($given),*| $($name)*($($given,)* $($arg),*))
+        body(move |$($given),*| _ = $($name)*($($given,)* $($arg),*))
     };
     (@other $call:ident) => { $call.is_unknown() };
     (@other $call:ident $other:expr) => { $other };
@@ -125,4 +128,14 @@ macro_rules! named {
     (@is $known:ident $is:expr) => { $is };
     (@other $name:ident) => { panic!("nothing here has the name {}", $name) };
     (@other $name:ident $other:expr) => { $other };
+}
+
+/// Returns what the scene of a call means to the module of a lock.
+macro_rules! by_lock {
+    ($lock:ident $call:ident: $($name:ident = $($module:ident)::+ $(<$type:ident>)?),* $(,)?) => {
+        match $lock {
+            $(Lock::$name => $($module)::+::scene$(::<$type>)?($call),)*
+            _ => $call.is_unknown(),
+        }
+    };
 }

@@ -62,9 +62,9 @@ fn proofs(tree: &Tree) -> BTreeSet<&str> {
         let path = file.path.as_str();
         if path.ends_with(".rs") {
             tests(file, &mut names);
-            if ["proof/model/src/models/", "proof/torture/src/"].iter().any(|folder| path.starts_with(folder)) {
-                names.extend(file.lines().flat_map(|(_, line)| line.split('"').skip(1).step_by(2)));
-            }
+        }
+        if ["proof/model/src/models/", "proof/torture/src/"].iter().any(|folder| path.starts_with(folder)) {
+            names.extend(file.lines().flat_map(|(_, line)| line.split('"').skip(1).step_by(2)));
         } else if path.contains("/conformance/") {
             let sentences = file.lines().filter_map(|(_, line)| line.strip_prefix("SENTENCE(")?.split_once(','));
             names.extend(sentences.map(|(name, _)| name));

@@ -10,7 +10,8 @@ use turnwise::wait::Policy;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call():
-        meet(past: past, roles: [role]), behind(past: past, roles: [role]), moves(roles: [role]), reader_freed(past: past),
+        meet(past: past, roles: [role]), behind(past: past, roles: [role]), moves(roles: [role]),
+        reader_freed(past: past),
     }
 }
 

@@ -60,29 +60,12 @@ pub(crate) fn parking<S: Source>() -> Vec<Model> {
 }
 
 fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
-    match lock {
-        Lock::Osq => osq::scene(call),
-        Lock::Mutex => mutex::scene(call),
-        Lock::Condvar => condvar::scene(call),
-        Lock::Spin => spin::scene(call),
-        Lock::RwSem => rwsem::scene(call),
-        Lock::BigReader => big_reader::scene(call),
-        Lock::SeqRwLock => seqrwlock::scene(call),
-        Lock::LockRef => lockref::scene(call),
-        Lock::Semaphore => semaphore::scene(call),
-        Lock::Reentrant => reentrant::scene(call),
-        Lock::Parking => parking::scene::<S>(call),
-        Lock::KernelSpin => lineage::kernel_spin::scene(call),
-        Lock::LinuxMutex => lineage::linux_mutex::scene(call),
-        Lock::RwsemSpinlock => lineage::rwsem_spinlock::scene(call),
-        Lock::RwsemXadd => lineage::rwsem_xadd::scene(call),
-        Lock::DCount => lineage::d_count::scene(call),
-        Lock::RenameLock => lineage::rename_lock::scene(call),
-        Lock::Ia64Spin => lineage::ia64_spin::scene(call),
-        Lock::OsvMutex => lineage::osv_mutex::scene(call),
-        Lock::Journal => vfs::journal::scene(call),
-        Lock::Dcache => vfs::dcache::scene(call),
-        Lock::PreloadCond | Lock::PreloadWord | Lock::Slots | Lock::Broken => call.is_unknown(),
+    by_lock! { lock call:
+        Osq = osq, Mutex = mutex, Condvar = condvar, Spin = spin, RwSem = rwsem, BigReader = big_reader,
+        SeqRwLock = seqrwlock, LockRef = lockref, Semaphore = semaphore, Reentrant = reentrant, Parking = parking <S>,
+        KernelSpin = lineage::kernel_spin, LinuxMutex = lineage::linux_mutex, RwsemSpinlock = lineage::rwsem_spinlock,
+        RwsemXadd = lineage::rwsem_xadd, DCount = lineage::d_count, RenameLock = lineage::rename_lock,
+        Ia64Spin = lineage::ia64_spin, OsvMutex = lineage::osv_mutex, Journal = vfs::journal, Dcache = vfs::dcache,
     }
 }
 
@@ -93,8 +76,8 @@ fn body(body: impl Fn() + Send + Sync + 'static) -> Body {
 /// The scenes of every lock.
 fn lock<L: Settles>(call: &mut Call) -> Body {
     scenes! { call():
-        all_lock::<L>(threads, rounds), held::<L>(others, again), queued_up::<L>(others, rounds, again),
-        wakes_and_spins::<L>(), attempt::<L>(), dropped::<L>(), dropped_by::<L>(threads),
+        all_lock::<L>(threads, rounds), held::<L>(others, rounds, again), wakes_and_spins::<L>(), attempt::<L>(),
+        dropped::<L>(threads),
     }
 }
 
@@ -257,13 +240,8 @@ fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
     join(others);
 }
 
-/// Every thread acquires `rounds` times.
-fn all_lock<L: Settles>(threads: u32, rounds: u32) {
-    all_done::<L>(threads, rounds);
-}
-
-/// Does so, and returns the lock.
-fn all_done<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
+/// Every thread acquires `rounds` times; returns the lock.
+fn all_lock<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
     let guarded = Guarded::<L>::keep();
     together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
@@ -289,13 +267,8 @@ fn wait_behind<T: Sync>(
     shared
 }
 
-/// The first thread has the lock and rests, so that `others` come to wait; then it comes again, `again` times.
-fn held<L: Settles>(others: u32, again: u32) {
-    queued_up::<L>(others, 1, again);
-}
-
 /// The first thread has the lock and rests, so that `others` come to wait, `rounds` times each; then it comes again.
-fn queued_up<L: Settles>(others: u32, rounds: u32, again: u32) {
+fn held<L: Settles>(others: u32, rounds: u32, again: u32) {
     let role = move |guarded: &Guarded<L>| (0..rounds).for_each(|_| guarded.round());
     let leave = |guarded: &Guarded<L>| {
         guarded.leave();
@@ -352,12 +325,8 @@ fn attempt_beside<L: Settles>(other: fn(&Guarded<L>), attempt: fn(&L) -> bool) {
     guarded.settled(1 + u32::from(got));
 }
 
-/// Two threads acquire, and the last drops the lock.
-fn dropped<L: RawLock>() {
-    dropped_by::<L>(2);
-}
-
-fn dropped_by<L: RawLock>(threads: u32) {
+/// The threads acquire once each, and the last drops the lock.
+fn dropped<L: RawLock>(threads: u32) {
     drop_after_release(L::new_in(), threads, |raw, section| {
         raw.lock();
         section();

@@ -81,7 +81,7 @@ fn word(raw: &Raw) -> &LoomU32 {
 
 /// Every thread acquires `rounds` times.
 fn all_lock(threads: u32, rounds: u32) {
-    let guarded = all_done::<Raw>(threads, rounds);
+    let guarded = super::all_lock::<Raw>(threads, rounds);
     // The last owner's sleepers are gone, and their flag is cleared by the next.
     guarded.round();
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");

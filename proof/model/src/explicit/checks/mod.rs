@@ -53,20 +53,10 @@ pub(crate) fn parking<S: Source>() -> Vec<Check> {
 }
 
 fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
-    match lock {
-        Lock::Mutex => mutex::scene(call),
-        Lock::RwSem => rwsem::scene(call),
-        Lock::BigReader => big_reader::scene(call),
-        Lock::Semaphore => semaphore::scene(call),
-        Lock::Osq => osq::scene(call),
-        Lock::LockRef => lockref::scene(call),
-        Lock::Condvar => condvar::scene(call),
-        Lock::Reentrant => reentrant::scene(call),
-        Lock::PreloadCond => preload_cond::scene(call),
-        Lock::PreloadWord => preload_word::scene(call),
-        Lock::Slots => slots::scene(call),
-        Lock::Parking => parking::scene::<S>(call),
-        _ => call.is_unknown(),
+    by_lock! { lock call:
+        Mutex = mutex, RwSem = rwsem, BigReader = big_reader, Semaphore = semaphore, Osq = osq, LockRef = lockref,
+        Condvar = condvar, Reentrant = reentrant, PreloadCond = preload_cond, PreloadWord = preload_word,
+        Slots = slots, Parking = parking <S>,
     }
 }
 

@@ -6,18 +6,23 @@ use turnwise::RawMutex;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size):
-        all_lock(), often(), one_does(what: role), fair_and_timed(), forks(), lapses(), lapses_timed(),
-        stops(anywhere, other: role), tuned(), freed(),
+        roles(who: [role]), often(), forks(), lapses(), lapses_timed(),
+        stops(anywhere, other: role), freed(),
     }
 }
 
-/// What a thread does.
-type Role = fn(&Guarded);
+/// What a thread does, and whether it enters for certain.
+type Role = (fn(&Guarded), bool);
 
+/// Those of other settings sleep at once, or request a hand-off as soon as they are woken without success, or both.
 fn role(name: &str) -> Role {
     named! { name:
-        round = |guarded| guarded.round(), round_soon = |guarded| guarded.round_soon(),
-        round_fair = Guarded::round_fair, try_once = Guarded::try_once, try_first = Guarded::try_first,
+        round = (|guarded| guarded.round(), true), round_fair = (Guarded::round_fair, true),
+        round_soon = (|guarded| guarded.round_soon(), false), try_once = (Guarded::try_once, false),
+        try_first = (Guarded::try_first, true), sleeps_at_once = (|guarded| guarded.round_tuned(AT_ONCE), true),
+        requests_at_once =
+            (|guarded| guarded.round_tuned(Tuned { handoff_after_ns: Some(0), ..Tuned::POLICY }), true),
+        by_policy = (|guarded| guarded.round_tuned(Tuned::POLICY), true),
     }
 }
 
@@ -125,22 +130,14 @@ impl Guarded {
     }
 }
 
-fn all_lock(stage: &CheckSetup, size: Size) {
+/// Each thread has a role; the last one is that of all others, too.
+fn roles(stage: &CheckSetup, size: Size, who: &'static [Role]) {
     let guarded = Guarded::keep(stage);
-    stage.spawn_many(size.threads, size.rounds, move || guarded.round());
-    guarded.settled(stage, size.threads * size.rounds as usize);
-}
-
-/// Threads that sleep at once, and request a hand-off as soon as they are woken without success; threads that request
-/// one like that, but spin; threads that do neither.
-const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { handoff_after_ns: Some(0), ..Tuned::POLICY }, Tuned::POLICY];
-
-fn tuned(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    for thread in 0..size.threads {
-        stage.spawn_rounds(size.rounds, move || guarded.round_tuned(EXTREMES[thread % EXTREMES.len()]));
+    let roles = (0..size.threads).map(|thread| who[thread.min(who.len() - 1)]);
+    for (role, _) in roles.clone() {
+        stage.spawn_rounds(size.rounds, move || role(guarded));
     }
-    guarded.settled(stage, size.threads * size.rounds as usize);
+    guarded.settled(stage, roles.filter(|role| role.1).count() * size.rounds as usize);
 }
 
 /// The first thread comes repeatedly, so that another cannot fall asleep.
@@ -149,14 +146,6 @@ fn often(stage: &CheckSetup, size: Size) {
     stage.spawn_rounds(size.rounds, move || guarded.round());
     stage.spawn_many(size.threads - 1, 1, move || guarded.round());
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
-}
-
-/// One thread does something other than lock and unlock.
-fn one_does(stage: &CheckSetup, size: Size, what: Role) {
-    let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || what(guarded));
-    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round());
-    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
 /// The first thread has the lock and acquires it repeatedly past the requests of others, which may not come in time.
@@ -193,7 +182,7 @@ fn lapses_timed(stage: &CheckSetup, size: Size) {
 
 /// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps. The next comes
 /// repeatedly, and others once: they still get their turns.
-fn stops(stage: &CheckSetup, size: Size, anywhere: bool, other: Role) {
+fn stops(stage: &CheckSetup, size: Size, anywhere: bool, (other, _): Role) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
         let lock = || guarded.raw.lock_tuned(AT_ONCE);
@@ -215,15 +204,6 @@ fn stops(stage: &CheckSetup, size: Size, anywhere: bool, other: Role) {
         assert!(guarded.section.entered.get() as usize >= sections + usize::from(!stopped));
         guarded.is_free();
     });
-}
-
-/// One thread releases fairly, one has a deadline, the others lock.
-fn fair_and_timed(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || guarded.round_fair());
-    stage.spawn_rounds(size.rounds, move || guarded.round_soon());
-    stage.spawn_many(size.threads - 2, size.rounds, move || guarded.round());
-    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
 /// The first thread may fork while it has the lock. The child has none of the others, but one of its own: hand-offs to

@@ -15,8 +15,7 @@ use crate::scenarios::{read, write};
 /// The scenes of a lock with readers and writers.
 fn pages<L: RawRwLock + Settles>(call: &mut Call) -> Body {
     scenes! { call():
-        mixed::<L>(writers, readers), behind::<L>(writes, writers, readers, again),
-        attempt_shared::<L>(writer, to_write);
+        mixed::<L>(roles: [role]), behind::<L>(writes, again, roles: [role]), attempt_shared::<L>(writer, to_write);
         lock::<L>(call)
     }
 }
@@ -26,23 +25,17 @@ fn lowered<L: RawRwLock + Settles>(call: &mut Call, downgrade: unsafe fn(&L)) ->
     if call.name == "downgraded" { body(move || downgraded(downgrade)) } else { pages::<L>(call) }
 }
 
-/// Writers and readers, in this order.
-fn roles<L: RawRwLock<Platform = Loom>>(writers: u32, readers: u32) -> Vec<Role<L>> {
-    let (write, read): (Role<L>, Role<L>) = (write, read);
-    [vec![write; writers as usize], vec![read; readers as usize]].concat()
+fn role<L: RawRwLock<Platform = Loom>>(name: &str) -> Role<L> {
+    named! { name: read, write }
 }
 
-/// Writers and readers, once each; the first thread is a writer.
-fn mixed<L: RawRwLock + Settles>(writers: u32, readers: u32) {
-    let pages = Pages::<L>::keep();
-    let others = start(pages, &roles(writers - 1, readers));
-    write(pages);
-    join(others);
-    pages.is_over();
+/// All come at once.
+fn mixed<L: RawRwLock + Settles>(roles: &'static [Role<L>]) {
+    meet(|_| (), roles);
 }
 
 /// The first thread has the lock, to write or to read, and rests, so that these come to wait; then it writes `again`.
-fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, again: u32) {
+fn behind<L: RawRwLock + Settles>(writes: bool, again: u32, roles: &[Role<L>]) {
     let pages = Pages::<L>::keep();
     if writes {
         pages.raw.lock();
@@ -57,7 +50,7 @@ fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, agai
         }
         (0..again).for_each(|_| write(pages));
     };
-    wait_behind(pages, &roles(writers, readers), leave).is_over();
+    wait_behind(pages, roles, leave).is_over();
 }
 
 /// One thread writes, or reads; one tries to read, or to write.
