@@ -7,14 +7,24 @@ pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size): roles(who: [role]), last(), found() }
 }
 
-/// What a thread does in each round.
-type Role = fn(&Guarded);
-
 fn role(name: &str) -> Role {
     named! { name:
-        locks = Guarded::locks, locks_and_counts = Guarded::locks_and_counts, locks_soon = Guarded::locks_soon,
-        counts = Guarded::counts, finds = Guarded::finds,
+        locks = Role::Locks, locks_and_counts = Role::LocksAndCounts, locks_soon = Role::LocksSoon,
+        counts = Role::Counts, finds = Role::Finds,
     }
+}
+
+/// What a thread does in each round.
+#[derive(Clone, Copy)]
+enum Role {
+    Locks,
+    /// Locks, and increments and decrements the count inside.
+    LocksAndCounts,
+    LocksSoon,
+    /// Takes a reference and gives it back.
+    Counts,
+    /// Takes a reference and gives it back, without holding one at first.
+    Finds,
 }
 
 struct Guarded {
@@ -50,43 +60,37 @@ impl Guarded {
         drop(guard);
     }
 
-    fn locks(&self) {
-        std::mem::forget(self.refs.lock());
-        self.inside(false);
-    }
-
-    /// Locks, and increments and decrements the count inside.
-    fn locks_and_counts(&self) {
-        std::mem::forget(self.refs.lock());
-        self.inside(true);
-    }
-
-    fn locks_soon(&self) {
-        if let Some(guard) = self.refs.try_lock_until(SOON) {
-            std::mem::forget(guard);
-            self.inside(false);
-        } else {
-            saw("gave up");
+    fn round(&self, role: Role) {
+        match role {
+            Role::Locks | Role::LocksAndCounts => {
+                std::mem::forget(self.refs.lock());
+                self.inside(matches!(role, Role::LocksAndCounts));
+            }
+            Role::LocksSoon => match self.refs.try_lock_until(SOON) {
+                Some(guard) => {
+                    std::mem::forget(guard);
+                    self.inside(false);
+                }
+                None => saw("gave up"),
+            },
+            Role::Counts => {
+                self.refs.get();
+                assert!(self.refs.put() > 0, "the last reference is gone");
+            }
+            Role::Finds => {
+                assert!(self.refs.get_not_zero(), "there is a reference");
+                assert!(self.refs.put_or_lock().is_none(), "it is not the last");
+            }
         }
-    }
-
-    /// Takes a reference and gives it back.
-    fn counts(&self) {
-        self.refs.get();
-        assert!(self.refs.put() > 0, "the last reference is gone");
-    }
-
-    /// Takes a reference and gives it back, without holding one at first.
-    fn finds(&self) {
-        assert!(self.refs.get_not_zero(), "there is a reference");
-        assert!(self.refs.put_or_lock().is_none(), "it is not the last");
     }
 }
 
 /// Starts one thread for each role.
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage, 1);
-    start(stage, size, guarded, roles);
+    for &role in &roles[..size.threads] {
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+    }
     stage.at_end(move || {
         assert!(!guarded.refs.is_locked(), "locked when everybody has left");
         assert_eq!(guarded.refs.count(), 1, "references");

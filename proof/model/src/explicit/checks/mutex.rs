@@ -7,22 +7,18 @@ use turnwise::RawMutex;
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size):
         roles(who: [role]), often(), forks(), lapses(), lapses_timed(),
-        stops(anywhere, other: role), freed(),
+        stops(anywhere, other: role), tuned(), freed(),
     }
 }
 
 /// What a thread does, and whether it enters for certain.
 type Role = (fn(&Guarded), bool);
 
-/// Those of other settings sleep at once, or request a hand-off as soon as they are woken without success, or both.
 fn role(name: &str) -> Role {
     named! { name:
         round = (|guarded| guarded.round(), true), round_fair = (Guarded::round_fair, true),
         round_soon = (|guarded| guarded.round_soon(), false), try_once = (Guarded::try_once, false),
-        try_first = (Guarded::try_first, true), sleeps_at_once = (|guarded| guarded.round_tuned(AT_ONCE), true),
-        requests_at_once =
-            (|guarded| guarded.round_tuned(Tuned { handoff_after_ns: Some(0), ..Tuned::POLICY }), true),
-        by_policy = (|guarded| guarded.round_tuned(Tuned::POLICY), true),
+        try_first = (Guarded::try_first, true),
     }
 }
 
@@ -138,6 +134,18 @@ fn roles(stage: &CheckSetup, size: Size, who: &'static [Role]) {
         stage.spawn_rounds(size.rounds, move || role(guarded));
     }
     guarded.settled(stage, roles.filter(|role| role.1).count() * size.rounds as usize);
+}
+
+/// Threads that sleep at once, and request a hand-off as soon as they are woken without success; threads that request
+/// one like that, but spin; threads that do neither.
+const EXTREMES: [Tuned; 3] = [AT_ONCE, Tuned { handoff_after_ns: Some(0), ..Tuned::POLICY }, Tuned::POLICY];
+
+fn tuned(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for thread in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round_tuned(EXTREMES[thread % EXTREMES.len()]));
+    }
+    guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
 /// The first thread comes repeatedly, so that another cannot fall asleep.
