@@ -81,7 +81,7 @@ fn run(flags: &Flags) -> Result<bool> {
     }
     let chosen = chosen(&flags.faults)?;
     if flags.list {
-        chosen.iter().for_each(|fault| println!("{:20} {}", fault.name, fault.about));
+        chosen.iter().for_each(|fault| println!("{:20} {}", fault.name, fault.about()));
         return Ok(true);
     }
     let exe = std::env::current_exe().context("cannot find this program's own file")?;

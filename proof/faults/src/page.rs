@@ -51,7 +51,7 @@ impl Row {
     }
 
     fn markdown(&self) -> String {
-        let Fault { name, about, .. } = self.fault;
+        let (name, about) = (self.fault.name, self.fault.about());
         match &self.ran {
             Ok(tally @ Tally { tries, updates, lost, hangs, stall, .. }) => {
                 let verdict = Some(self.verdict(tally)).filter(|said| !said.is_empty());

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Model {
     /// What it shows, in a few words.
     pub name: &'static str,
@@ -28,8 +28,11 @@ pub struct Model {
     /// [`platform::saw`], and rare lines ([`lines`]).
     pub shows: &'static [&'static str],
     /// What the first thread does.
-    pub body: fn(),
+    pub body: Body,
 }
+
+/// What the first thread of a model does.
+pub type Body = &'static (dyn Fn() + Send + Sync);
 
 /// Which of a model's bounds to use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

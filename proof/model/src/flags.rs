@@ -1,7 +1,7 @@
 //! The names of the bits of each lock's words (`places.toml`): the parts of a word that a mutant leaves unchanged.
 
 use crate::lock::Lock;
-use crate::places::PLACES;
+use crate::places::{PLACES, WordAt};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -30,28 +30,13 @@ pub(crate) fn bits(part: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no such part of a word: {part}")).1
 }
 
+/// Returns the bits of all these parts, which `|` separates.
+pub(crate) fn all_of(word: &str, parts: &str) -> u32 {
+    parts.split('|').map(|part| bits(&format!("{word} {part}")) as u32).sum()
+}
+
 /// Returns the parts of the word that an operation on this line of this file changes.
 pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
-    let file = file.rsplit('/').next().unwrap_or_default();
-    let word = match lock {
-        Lock::Mutex => "mutex",
-        Lock::RwSem if !line.contains(".owner.") => "rwsem",
-        Lock::BigReader if line.contains("gate.") => "gate",
-        Lock::BigReader if !line.contains("met.") => "slot",
-        Lock::Semaphore => "semaphore",
-        Lock::Condvar | Lock::PreloadCond if line.contains("history.") => "history",
-        Lock::Condvar if line.contains("sequence.") || file == "spin_then_sleep.rs" => "sequence",
-        Lock::PreloadCond if file == "spin_then_sleep.rs" => "cond",
-        Lock::LockRef if !line.contains("released.") => "lockref",
-        Lock::Spin if file == "queued.rs" && line.contains(".word.") => "queued",
-        Lock::Spin if file == "ticket.rs" => "ticket",
-        Lock::PreloadCond if line.contains("self.word.") => "cond",
-        Lock::PreloadCond => "inside",
-        Lock::PreloadWord if line.contains("self.line.") => "line",
-        Lock::Slots if line.contains("self.free.") => "free",
-        // Numbers and pointers of a file system, not the flags of a lock.
-        Lock::Journal | Lock::Dcache => return &[],
-        _ => "whole",
-    };
-    &WORDS[word]
+    let fits = |at: &&WordAt<'_>| at.lock == lock && file.ends_with(at.file) && line.contains(at.says);
+    &WORDS[PLACES.word_at.iter().find(fits).map_or("whole", |at| at.word)]
 }

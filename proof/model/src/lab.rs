@@ -171,10 +171,8 @@ impl<T: 'static> Value for *mut T {
 /// What was done at one place in all executions of a run together. For words: what the source meant, changed or not.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Done {
-    /// The ordering, if it is stronger than relaxed.
-    pub order: Option<Ordering>,
-    /// The ordering of a compare-exchange that fails, if it is stronger than relaxed.
-    pub failure_order: Option<Ordering>,
+    /// The ordering of each [`Part`], if it is stronger than relaxed.
+    pub orders: [Option<Ordering>; 2],
     /// Bits that were clear before an operation and set after it.
     pub set: u64,
     /// Bits that were set before and clear after.
@@ -192,8 +190,7 @@ pub struct Done {
 impl Done {
     /// Adds what another run did at the same place.
     pub fn add(&mut self, other: &Done) {
-        self.order = self.order.or(other.order);
-        self.failure_order = self.failure_order.or(other.failure_order);
+        self.orders = [0, 1].map(|part| self.orders[part].or(other.orders[part]));
         self.set |= other.set;
         self.cleared |= other.cleared;
         self.stayed |= other.stayed;
@@ -204,8 +201,7 @@ impl Done {
 
     /// Returns its orderings that are stronger than relaxed.
     pub fn orders(&self) -> impl Iterator<Item = (Part, Ordering)> {
-        let failure = self.failure_order.map(|order| (Part::Failure, order));
-        self.order.map(|order| (Part::Main, order)).into_iter().chain(failure)
+        [Part::Main, Part::Failure].into_iter().filter_map(|part| Some((part, self.orders[part as usize]?)))
     }
 }
 
@@ -216,8 +212,7 @@ pub type UseSites = BTreeMap<UseSite, Done>;
 struct Known {
     place: UseSite,
     done: Done,
-    order: Option<Ordering>,
-    failure_order: Option<Ordering>,
+    orders: [Option<Ordering>; 2],
     kept: u64,
     most: u32,
 }
@@ -258,11 +253,10 @@ fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
 #[cold]
 fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
     let place = UseSite::of(at);
-    let mut known = Known { place, done: Done::default(), order: None, failure_order: None, kept: 0, most: u32::MAX };
+    let mut known = Known { place, done: Done::default(), orders: [None; 2], kept: 0, most: u32::MAX };
     for mutation in mutations.iter().filter(|mutation| mutation.place == place) {
         match mutation.change {
-            Change::Order { part: Part::Main, to, .. } => known.order = Some(to),
-            Change::Order { part: Part::Failure, to, .. } => known.failure_order = Some(to),
+            Change::Order { part, to, .. } => known.orders[part as usize] = Some(to),
             Change::Left { bits, .. } => known.kept |= bits,
             Change::Wakes { most } => known.most = most,
         }
@@ -281,16 +275,8 @@ pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Orderi
         if order == Relaxed {
             return Relaxed;
         }
-        match part {
-            Part::Main => {
-                known.done.order = Some(order);
-                known.order.unwrap_or(order)
-            }
-            Part::Failure => {
-                known.done.failure_order = Some(order);
-                known.failure_order.unwrap_or(order)
-            }
-        }
+        known.done.orders[part as usize] = Some(order);
+        known.orders[part as usize].unwrap_or(order)
     })
 }
 

@@ -12,11 +12,15 @@
 //! | [`lines`] | rare lines of the slow paths, which some model must enter |
 //! | `places` | what `places.toml` states of places in the lock sources: words, rare lines, what no model shows |
 //! | [`parking`] | the portable platform's table of sleeping threads, and copies of it that are wrong on purpose |
+//! | `table` | the rows of `models/*.toml` and `explicit/checks.toml`, and the scenes that they name |
 //! | [`report`] | what was tried, lock by lock |
 //! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
 //!
 //! `docs/models.md` states what the models prove and what they do not.
+
+#[macro_use]
+mod table;
 
 pub mod check;
 pub mod explicit;

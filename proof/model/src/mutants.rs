@@ -246,7 +246,7 @@ fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Outcome)>, String> {
             None => Ok((trial, ran)),
         }
     };
-    let models = models::of(lock).into_iter().map(Trial::Model);
+    let models = models::of(lock).iter().copied().map(Trial::Model);
     let checks = explicit::of(lock).iter().copied().map(Trial::Check);
     let mut trials = models.chain(checks).map(run).collect::<Result<Vec<_>, _>>()?;
     trials.sort_by_key(|(_, ran)| ran.elapsed);

@@ -12,6 +12,8 @@ use std::sync::LazyLock;
 pub(crate) struct Places<'a> {
     #[serde(borrow)]
     pub(crate) spared: Vec<Spared<'a>>,
+    #[serde(borrow)]
+    pub(crate) word_at: Vec<WordAt<'a>>,
     /// The parts of each word: name, first and last bit.
     #[serde(borrow)]
     pub(crate) words: BTreeMap<&'a str, Vec<&'a str>>,
@@ -33,6 +35,18 @@ pub(crate) struct Spared<'a> {
     /// What stays unchanged, or is not woken.
     pub(crate) what: &'a str,
     pub(crate) why: &'a str,
+}
+
+/// Which word an operation changes.
+#[derive(Deserialize)]
+pub(crate) struct WordAt<'a> {
+    pub(crate) lock: Lock,
+    /// The end of the file's name.
+    pub(crate) file: &'a str,
+    /// Text that the line contains.
+    pub(crate) says: &'a str,
+    /// The name of the word.
+    pub(crate) word: &'a str,
 }
 
 pub(crate) static PLACES: LazyLock<Places<'static>> = LazyLock::new(|| {

@@ -7,9 +7,13 @@ use turnwise::platform::{IntWord, Lane, Platform, Preempt, SpinLimit, Word};
 use turnwise_model::check::{Cause, Failure, Lock, Model, Width};
 use turnwise_model::platform::{Handle, Loom, LoomU32, Setup, keep, rest, set_stage, sleeping, spawn};
 
+fn model(name: &'static str, most: usize, shows: &'static [&'static str], body: fn()) -> Model {
+    let (setup, preemptions) = (Setup::PLAIN, (most, most));
+    Model { name, lock: Lock::Broken, setup, preemptions, shows, body: Box::leak(Box::new(body)) }
+}
+
 fn fails(body: fn()) -> Failure {
-    let model =
-        Model { name: "broken", lock: Lock::Broken, setup: Setup::PLAIN, preemptions: (3, 3), shows: &[], body };
+    let model = model("broken", 3, &[], body);
     let failure = model.run(Width::Bounded, &[]).failure.expect("the model finds what is wrong");
     assert_eq!(failure.cause, Cause::Wrong, "{failure}");
     failure
@@ -65,9 +69,7 @@ fn a_correct_lock_passes() {
             lock.unlock();
         });
     }
-    let model =
-        Model { name: "simple", lock: Lock::Broken, setup: Setup::PLAIN, preemptions: (4, 4), shows: &["slept"], body };
-    let outcome = model.run(Width::Bounded, &[]);
+    let outcome = model("simple", 4, &["slept"], body).run(Width::Bounded, &[]);
     assert!(outcome.failure.is_none(), "{}", outcome.failure.unwrap());
 }
 
@@ -166,15 +168,7 @@ unsafe impl Sync for Shared {}
 
 #[test]
 fn a_model_that_shows_nothing_fails() {
-    let model = Model {
-        name: "empty",
-        lock: Lock::Broken,
-        setup: Setup::PLAIN,
-        preemptions: (1, 1),
-        shows: &["slept"],
-        body: || {},
-    };
-    let failure = model.run(Width::Bounded, &[]).failure.expect("nobody sleeps in it");
+    let failure = model("empty", 1, &["slept"], || {}).run(Width::Bounded, &[]).failure.expect("nobody sleeps in it");
     assert_eq!(failure.cause, Cause::Empty);
 }
 

@@ -6,12 +6,12 @@ use turnwise_model::parking::{MUTANTS, Mutant};
 /// Returns the check or model that fails, and after how many states or executions.
 fn catch(mutant: &Mutant) -> Option<(&'static str, u64)> {
     let wrong = |failure: Option<Failure>| failure.is_some_and(|failure| failure.cause == Cause::Wrong);
-    let checks = mutant.checks.iter().find_map(|check| {
+    let checks = (mutant.checks)().into_iter().find_map(|check| {
         let outcome = check.run(Width::Bounded, &[]);
         wrong(outcome.failure).then_some((check.name, outcome.tried))
     });
     checks.or_else(|| {
-        mutant.models.iter().find_map(|model| {
+        (mutant.models)().into_iter().find_map(|model| {
             let outcome = model.run(Width::Bounded, &[]);
             wrong(outcome.failure).then_some((model.name, outcome.tried))
         })

@@ -61,7 +61,7 @@ const PROOFS: [(&str, &str); 4] = [
     // Tests that a macro makes.
     (r"/tests/.*\.rs$", r"(?m)^\s*([a-zA-Z0-9_]+): .*[,;]$"),
     // Models and scenarios.
-    (r"^proof/(?:model/src/models|torture/src)/.*\.rs$", r#""([^"\n]*)""#),
+    (r"^proof/(?:model/src/models|torture/src)/", r#""([^"\n]*)""#),
     // Sentences of the conformance programs.
     (r"/conformance/", r"(?m)^SENTENCE\((\w+),"),
 ];

@@ -11,25 +11,10 @@ use rand::RngExt;
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
-    Fault {
-        expected: Expected::Loses,
-        ..fault("broken-forgetful", "no fault, but a lock that undoes one update in a thousand", |session| {
-            run(session, FORGETFUL, &mut InTheLock)
-        })
-    },
-    Fault {
-        expected: Expected::Loses,
-        ..fault("broken-trusting", "a lock that takes the end of an interrupted wait (EINTR) for the lock", trusting)
-    },
-    fault("broken-unprovoked", "the same lock without interruptions: it is the fault that shows it", |session| {
-        run(session, TRUSTING, &mut InTheLock)
-    }),
-    Fault {
-        expected: Expected::Hangs,
-        ..fault("broken-late", "a condition variable whose waiters miss what comes as they go to sleep", |session| {
-            run(session, LATE, &mut InTheLock)
-        })
-    },
+    Fault { expected: Expected::Loses, ..fault("broken-forgetful", |session| run(session, FORGETFUL, &mut InTheLock)) },
+    Fault { expected: Expected::Loses, ..fault("broken-trusting", trusting) },
+    fault("broken-unprovoked", |session| run(session, TRUSTING, &mut InTheLock)),
+    Fault { expected: Expected::Hangs, ..fault("broken-late", |session| run(session, LATE, &mut InTheLock)) },
 ];
 
 const FORGETFUL: &str = "pthreads adaptive broken-forgetful";

@@ -11,15 +11,13 @@ use std::time::{Duration, Instant};
 use turnwise_present::quota::Quota;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("affinity", "threads sent to other CPUs, one or some, hundreds of times a second", |session| {
+    fault("affinity", |session| {
         let rng = session.rng();
         need(Affinity::new(rng)?.cpus() > 1, "this process may use one CPU alone")?;
         session.each(&victims("all"), "none", Affinity::new)
     }),
-    fault("quota", "5% of a CPU for all threads together: they stand still for most of each 100 ms", quota),
-    fault("hot-unplug", "a CPU taken away from the running machine", |_| {
-        Err(Skipped("it would take the CPU from all others on this machine".into()).into())
-    }),
+    fault("quota", quota),
+    fault("hot-unplug", |_| Err(Skipped("it would take the CPU from all others on this machine".into()).into())),
 ];
 
 /// The quota of this process, and so of the victim; it counts the periods in which it was used up.

@@ -13,26 +13,12 @@ use anyhow::Result;
 use std::time::{Duration, Instant};
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault(
-        "filter-clocks",
-        "a filter against clock_gettime of clocks that are made as needed: those of single threads and processes. As \
-         in the next rows it ends the program, traps, or answers EPERM, and comes before the program starts, or over \
-         all threads (TSYNC) while they fight",
-        |session| filtered(session, "clock", WHENEVER),
-    ),
-    fault(
-        "filter-futex",
-        "a filter against all futex operations but those of the C library's locks, with their bit sets and times",
-        |session| filtered(session, "futex", WHENEVER),
-    ),
-    fault("filter-membarrier", "a filter against membarrier", |session| filtered(session, "membarrier", WHENEVER)),
-    fault("filter-yield", "a filter against sched_yield", |session| filtered(session, "yield", WHENEVER)),
-    fault("filter-gettid", "a filter against gettid", |session| filtered(session, "gettid", WHENEVER)),
-    fault(
-        "filter-rest",
-        "a filter against all but what the program calls on the C library's locks, over all threads while they fight",
-        |session| filtered(session, "rest", &["tsync"]),
-    ),
+    fault("filter-clocks", |session| filtered(session, "clock", WHENEVER)),
+    fault("filter-futex", |session| filtered(session, "futex", WHENEVER)),
+    fault("filter-membarrier", |session| filtered(session, "membarrier", WHENEVER)),
+    fault("filter-yield", |session| filtered(session, "yield", WHENEVER)),
+    fault("filter-gettid", |session| filtered(session, "gettid", WHENEVER)),
+    fault("filter-rest", |session| filtered(session, "rest", &["tsync"])),
 ];
 
 const WHENEVER: &[&str] = &["tsync", "exec"];

@@ -13,52 +13,27 @@ use rand::rngs::SmallRng;
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("spurious-wakes", "one futex wait in 4 ends at once as if another thread had woken it", |session| {
-        answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, None))
-    }),
-    fault("interrupted-waits", "one futex wait in 4 ends at once with EINTR", |session| {
+    fault("spurious-wakes", |session| answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, None))),
+    fault("interrupted-waits", |session| {
         answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, Some(Errno::EINTR)))
     }),
-    fault("changed-words", "one futex wait in 4 ends at once with EAGAIN", |session| {
+    fault("changed-words", |session| {
         answers(session, &[libc::SYS_futex], |call, rng| one_wait_in_4(call, rng, Some(Errno::EAGAIN)))
     }),
-    fault("late-wakes", "one futex call in 8 begins up to 5 ms late: a wait, a wake-up or a requeue", |session| {
-        answers(session, &[libc::SYS_futex], late)
+    fault("late-wakes", |session| answers(session, &[libc::SYS_futex], late)),
+    fault("no-futex", |session| answers(session, &[libc::SYS_futex], |_, _| Action::Answer(Some(Errno::ENOSYS)))),
+    fault("no-requeue", |session| answers(session, &[libc::SYS_futex], first_futex)),
+    fault("old-kernel", |session| {
+        answers(session, OLD, |call, _| {
+            let error = if call.number == libc::SYS_madvise { Errno::EINVAL } else { Errno::ENOSYS };
+            Action::Answer(Some(error))
+        })
     }),
-    fault("no-futex", "every futex call fails with ENOSYS: waits and wake-ups", |session| {
-        answers(session, &[libc::SYS_futex], |_, _| Action::Answer(Some(Errno::ENOSYS)))
+    fault("filtered", |session| answers(session, FILTERED, |_, _| Action::Answer(Some(Errno::EPERM)))),
+    fault("clock-steps", |session| {
+        need(cfg!(target_arch = "x86_64"), "victims/clock.c is for x86-64")?;
+        session.itself("stepped", "steps")
     }),
-    fault(
-        "no-requeue",
-        "futex has neither requeue nor bitsets (ENOSYS), as in kernels before 2.6.25, whose waits come back at once",
-        |session| answers(session, &[libc::SYS_futex], first_futex),
-    ),
-    fault(
-        "old-kernel",
-        "ENOSYS for rseq, membarrier, clone3, futex_waitv, perf_event_open and bpf, EINVAL for madvise, as in kernels \
-         before 4.14",
-        |session| {
-            answers(session, OLD, |call, _| {
-                let error = if call.number == libc::SYS_madvise { Errno::EINVAL } else { Errno::ENOSYS };
-                Action::Answer(Some(error))
-            })
-        },
-    ),
-    fault(
-        "filtered",
-        "EPERM for rseq, membarrier, sched_getaffinity, perf_event_open, bpf, process_vm_readv and getcpu, as by a \
-         container's filter",
-        |session| answers(session, FILTERED, |_, _| Action::Answer(Some(Errno::EPERM))),
-    ),
-    fault(
-        "clock-steps",
-        "the wall clock of the program stepped by an hour or some milliseconds, to and fro, while its threads wait \
-         until a time of it",
-        |session| {
-            need(cfg!(target_arch = "x86_64"), "victims/clock.c is for x86-64")?;
-            session.itself("stepped", "steps")
-        },
-    ),
 ];
 
 const OLD: &[libc::c_long] = &[

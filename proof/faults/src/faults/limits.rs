@@ -24,30 +24,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault(
-        "no-memory",
-        "ENOMEM for one allocation from the kernel (mmap, mremap, brk), or for all from that one on: of a program on \
-         the preload library, of `turnwise run`, of `turnwise profile`",
-        |session| runs_out(session, MEMORY, Errno::ENOMEM),
-    ),
-    fault(
-        "no-descriptors",
-        "EMFILE for one file that is opened, or for all from that one on: of the same",
-        |session| runs_out(session, FILES, Errno::EMFILE),
-    ),
-    fault(
-        "few-descriptors",
-        "3 to 40 descriptors at most (RLIMIT_NOFILE) for the same, and for all that they start",
-        few_descriptors,
-    ),
-    fault("no-threads", "EAGAIN for half of the 16 threads that a program starts, as by RLIMIT_NPROC", no_threads),
-    fault(
-        "few-processes",
-        "1 to 40 processes and threads at most (RLIMIT_NPROC) for a user who runs a program of 16 threads, alone, by \
-         `turnwise run` or by `turnwise profile`",
-        few_processes,
-    ),
-    fault("5000-threads", "more threads than there are slots for their names (4,096)", many_threads),
+    fault("no-memory", |session| runs_out(session, MEMORY, Errno::ENOMEM)),
+    fault("no-descriptors", |session| runs_out(session, FILES, Errno::EMFILE)),
+    fault("few-descriptors", few_descriptors),
+    fault("no-threads", no_threads),
+    fault("few-processes", few_processes),
+    fault("5000-threads", many_threads),
 ];
 
 const MEMORY: &[libc::c_long] = &[libc::SYS_mmap, libc::SYS_mremap, libc::SYS_brk];

@@ -13,6 +13,8 @@ use crate::inject::tracer::ANSWERS;
 use crate::run::Tally;
 use crate::session::Session;
 use anyhow::Result;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// The outcome that a row must have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,14 +52,22 @@ fn need_answers() -> Result<()> {
 
 pub(crate) struct Fault {
     pub(crate) name: &'static str,
-    /// What happens to what, for the page.
-    pub(crate) about: &'static str,
     pub(crate) expected: Expected,
     pub(crate) run: fn(&mut Session) -> Result<Tally>,
 }
 
-const fn fault(name: &'static str, about: &'static str, run: fn(&mut Session) -> Result<Tally>) -> Fault {
-    Fault { name, about, expected: Expected::Sound, run }
+static ABOUT: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| toml::from_str(include_str!("about.toml")).unwrap_or_else(|error| panic!("about.toml: {error}")));
+
+impl Fault {
+    /// Returns what happens to what, for the page.
+    pub(crate) fn about(&self) -> &'static str {
+        &ABOUT[self.name]
+    }
+}
+
+const fn fault(name: &'static str, run: fn(&mut Session) -> Result<Tally>) -> Fault {
+    Fault { name, expected: Expected::Sound, run }
 }
 
 /// Returns all faults, in the order of the page.
@@ -84,6 +94,7 @@ impl Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_row_says_what_is_wrong_with_it() {
@@ -96,6 +107,12 @@ mod tests {
         assert_eq!(Expected::Loses.verdict(&tally(5, 0, 1)), Ok(()));
         assert_eq!(Expected::Hangs.verdict(&tally(5, 3, 0)), Err("NOT CAUGHT"));
         assert_eq!(Expected::Hangs.verdict(&tally(5, 0, 1)), Ok(()));
+    }
+
+    #[test]
+    fn each_has_its_text() {
+        let names: BTreeSet<&str> = all().map(|fault| fault.name).collect();
+        assert_eq!(names, ABOUT.keys().map(String::as_str).collect());
     }
 
     #[test]

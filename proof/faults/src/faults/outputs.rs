@@ -11,20 +11,10 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault(
-        "full-disk",
-        "a file system without room for every file that the tools, a recording or a live view take",
-        |session| on_disk(session, FULL),
-    ),
-    fault("read-only", "a file system that may not be written to, for the same files", |session| {
-        on_disk(session, READ_ONLY)
-    }),
-    fault(
-        "full-output",
-        "standard output that takes nothing (/dev/full), for every subcommand that prints",
-        |session| printing(session, "exec \"$@\" > /dev/full", |output| !output.status.success()),
-    ),
-    fault("closed-pipe", "standard output as a pipe without a reader, for the same subcommands", |session| {
+    fault("full-disk", |session| on_disk(session, FULL)),
+    fault("read-only", |session| on_disk(session, READ_ONLY)),
+    fault("full-output", |session| printing(session, "exec \"$@\" > /dev/full", |output| !output.status.success())),
+    fault("closed-pipe", |session| {
         // Output behind a closed pipe is no loss: any status but a crash is fine.
         printing(session, "\"$@\" | true; exit ${PIPESTATUS[0]}", |_| true)
     }),

@@ -14,24 +14,10 @@ const STOP: Duration = Duration::from_millis(40);
 const BURST: Duration = Duration::from_millis(200);
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("holder-stopped", "the thread that has the lock stopped for up to 40 ms, and continued", |session| {
-        stopped(session, Whom::Holder)
-    }),
-    fault(
-        "waiter-stopped",
-        "another thread, wherever it is (asleep, spinning, first in the queue, handed the lock, on its way), stopped \
-         for up to 40 ms, and continued",
-        |session| stopped(session, Whom::Other),
-    ),
-    fault("process-stopped", "the whole process stopped for up to 200 ms, as by a suspended machine", |session| {
-        session.each(&victims("all"), "none", |rng| Ok(Bursts::new(rng, BURST)))
-    }),
-    fault(
-        "sharer-stopped",
-        "one of four processes that share a mutex, robust or not, and a condition variable stopped for up to 20 ms, \
-         with or without the mutex",
-        |session| session.itself("sharers", "stop"),
-    ),
+    fault("holder-stopped", |session| stopped(session, Whom::Holder)),
+    fault("waiter-stopped", |session| stopped(session, Whom::Other)),
+    fault("process-stopped", |session| session.each(&victims("all"), "none", |rng| Ok(Bursts::new(rng, BURST)))),
+    fault("sharer-stopped", |session| session.itself("sharers", "stop")),
 ];
 
 fn stopped(session: &mut Session, whom: Whom) -> Result<Tally> {

@@ -23,8 +23,11 @@ pub struct Check {
     /// Rare lines that some interleaving must enter.
     pub shows: &'static [&'static str],
     /// Makes the objects and the threads.
-    pub body: fn(&CheckSetup, Size),
+    pub body: Body,
 }
+
+/// What makes the objects and the threads.
+pub type Body = &'static (dyn Fn(&CheckSetup, Size) + Send + Sync);
 
 /// States that a bounded and a wide run may have.
 const STATES: (usize, usize) = (24_000_000, 40_000_000);
@@ -149,7 +152,7 @@ mod tests {
     fn run(body: fn(&CheckSetup, Size)) -> Outcome {
         let sizes = (Size::of(2, 3), Size::of(2, 3));
         let machine = Machine::SPINS;
-        Check { name: "test", machine, sizes, shows: &[], body }.run(Width::Bounded, &[])
+        Check { name: "test", machine, sizes, shows: &[], body: Box::leak(Box::new(body)) }.run(Width::Bounded, &[])
     }
 
     fn fails(body: fn(&CheckSetup, Size), with: &str) {

@@ -266,31 +266,21 @@ impl<T: Value> Word for ExplicitWord<T> {
 }
 
 macro_rules! int_word {
-    ($value:ty) => {
+    ($($value:ty)*) => {$(
         impl IntWord for ExplicitWord<$value> {
-            #[track_caller]
-            #[inline(always)]
-            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                clean(self.change_at("fetch_add", order, Location::caller(), move |old| old.wrapping_add(value)))
-            }
-            #[track_caller]
-            #[inline(always)]
-            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                clean(self.change_at("fetch_sub", order, Location::caller(), move |old| old.wrapping_sub(value)))
-            }
-            #[track_caller]
-            #[inline(always)]
-            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                clean(self.change_at("fetch_or", order, Location::caller(), move |old| old | value))
-            }
-            #[track_caller]
-            #[inline(always)]
-            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                clean(self.change_at("fetch_and", order, Location::caller(), move |old| old & value))
-            }
+            int_word!(@ $value: fetch_add(old, by) = old.wrapping_add(by));
+            int_word!(@ $value: fetch_sub(old, by) = old.wrapping_sub(by));
+            int_word!(@ $value: fetch_or(old, by) = old | by);
+            int_word!(@ $value: fetch_and(old, by) = old & by);
+        }
+    )*};
+    (@ $value:ty: $method:ident($old:ident, $by:ident) = $new:expr) => {
+        #[track_caller]
+        #[inline(always)]
+        fn $method(&self, $by: $value, order: Ordering) -> $value {
+            clean(self.change_at(stringify!($method), order, Location::caller(), move |$old| $new))
         }
     };
 }
 
-int_word!(u32);
-int_word!(u64);
+int_word!(u32 u64);

@@ -29,29 +29,24 @@ impl Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0, stops: 0 }
     }
 
-    /// Lets the clock jump `jumps` times.
-    pub const fn late(self, jumps: u8) -> Size {
-        Size { jumps, ..self }
-    }
-
-    /// Lets `timeouts` deadlines pass.
-    pub const fn timed(self, timeouts: u8) -> Size {
-        Size { timeouts, ..self }
-    }
-
-    /// Lets one sleeper be interrupted, and one return as if woken.
-    pub const fn woken_spuriously(self) -> Size {
-        Size { interrupts: 1, unwoken: 1, ..self }
-    }
-
-    /// Lets the process fork once.
-    pub const fn forked(self) -> Size {
-        Size { forks: 1, ..self }
-    }
-
-    /// Lets the first thread be stopped for ever, while it sleeps or is about to.
-    pub const fn stopped(self) -> Size {
-        Size { stops: 1, ..self }
+    /// Reads threads x rounds, and what else may happen: each word once more.
+    pub(crate) fn read(words: &str) -> Size {
+        let mut words = words.split(' ');
+        let base = words.next().and_then(|base| base.split_once('x'));
+        let base = base.and_then(|(threads, rounds)| Some(Size::of(threads.parse().ok()?, rounds.parse().ok()?)));
+        let mut size = base.expect("a size begins with threads x rounds");
+        for word in words {
+            match word {
+                "late" => size.jumps += 1,
+                "timed" => size.timeouts += 1,
+                // One sleeper is interrupted, and one returns as if woken.
+                "spurious" => (size.interrupts, size.unwoken) = (1, 1),
+                "forked" => size.forks += 1,
+                "stopped" => size.stops += 1,
+                _ => panic!("no such word of a size: {word}"),
+            }
+        }
+        size
     }
 }
 
@@ -82,6 +77,23 @@ impl Machine {
         time_helps: false,
         stacks_are_shared: false,
     };
-    /// Threads without slots, which sleep at once.
-    pub const SLEEPS: Machine = Machine { identity: Identity::NoSlot, ..Machine::SPINS };
+
+    /// Returns that machine with what these words change.
+    pub(crate) fn of(words: &str) -> Machine {
+        let mut machine = Machine::SPINS;
+        for word in words.split(' ') {
+            match word {
+                "spins" => {}
+                // Threads without slots sleep at once.
+                "sleeps" => machine.identity = Identity::NoSlot,
+                "nameless" => machine.identity = Identity::Anonymous,
+                "patient" => machine.spins_end = false,
+                "leaves" => machine.owners_leave = true,
+                "timely" => machine.time_helps = true,
+                "stacks-shared" => machine.stacks_are_shared = true,
+                _ => panic!("no such word of a machine: {word}"),
+            }
+        }
+        machine
+    }
 }

@@ -4,73 +4,37 @@
 //! stands for a thread that has moved to another CPU meanwhile.
 
 use super::*;
-use crate::scenarios::{read, read_soon, tries, write, write_soon};
+use crate::scenarios::{shared_role, tries, write};
 use turnwise::RawBigReaderLock;
 use turnwise::wait::Policy;
 
-const WOKEN: Shows = &["slept", "woke the writer"];
-const MOVED: Shows = &["moved to a slot"];
-const BY_READER: Shows = &["spread by a reader"];
-const ENTERED: Shows = &["entered a slot"];
-const EITHER: Shows = &["got it after all", "gave up", "spread again"];
-const TRIED: Shows = &["got it after all", "gave up"];
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        meet(past: past, roles: [role]), behind(past: past, roles: [role]), moves(roles: [role]),
+        reader_freed(past: past),
+    }
+}
 
-pub(super) const MODELS: &[Model] = models! { BigReader:
-    // Gathered: all is the inner lock's.
-    "big_reader: gathered, a writer and a reader": PARKS, (3, 6), SLEEP => meet(GATHERED, &[write, read]);
-    "big_reader: a reader and one that spreads": PARKS, (3, 6), MOVED => meet(GATHERED, &[spread, read]);
-    "big_reader: a writer and one that spreads": PARKS, (3, 6), SLEEP => meet(GATHERED, &[spread, write]);
-    "big_reader: a reader, a writer, and one that spreads": PARKS, (1, 3), ANY =>
-        meet(GATHERED, &[spread, read, write]);
-    "big_reader: written, then spread": PARKS, (3, 6), ANY => meet(GATHERED, &[write_and_spread, read]);
-    "big_reader: a reader that spreads, and a writer": PARKS, (1, 3), BY_READER => behind(MET, &[write, read]);
-    "big_reader: a reader that spreads, and another": PARKS, (1, 3), BY_READER => behind(MET, &[read, read]);
-    "big_reader: a reader that cannot spread in time": TIMED, (2, 4), &["woke unwoken"] =>
-        behind(MET, &[nothing, read]);
-    // Spread.
-    "big_reader: a writer and a reader": PARKS, (4, 8), ANY => meet(SPREAD, &[write, read]);
-    "big_reader: a writer and a reader that spin": PLAIN, (3, 6), ANY => meet(SPREAD, &[write, read]);
-    "big_reader: two readers": PARKS, (3, 6), ENTERED => meet(SPREAD, &[read, read]);
-    "big_reader: two writers": PARKS, (3, 6), SLEEP => meet(SPREAD, &[write, write]);
-    "big_reader: a writer waits for a reader": PARKS, (3, 6), WOKEN => behind(SPREAD, &[write]);
-    "big_reader: a writer waits for a reader that spins": PLAIN, (3, 6), ANY => behind(SPREAD, &[write]);
-    "big_reader: a writer and a reader wait for a reader": PARKS, (1, 3), SLEEP => behind(SPREAD, &[write, read]);
-    "big_reader: two writers wait for a reader": PARKS, (1, 3), WOKEN => behind(SPREAD, &[write, write]);
-    "big_reader: a writer wakes for no reason": SPURIOUS, (2, 4), &["woke unwoken"] => behind(SPREAD, &[write]);
-    "big_reader: a writer and two readers": PARKS, (1, 3), ANY => meet(SPREAD, &[write, read, read]);
-    "big_reader: two writers and a reader": PARKS, (1, 3), ANY => meet(SPREAD, &[write, write, read]);
-    "big_reader: spread again while a barred reader is on its way": PARKS, (2, 4), ANY =>
-        meet(SPREAD, &[write_and_spread_twice, read]);
-    // A reader on another CPU.
-    "big_reader: a reader moves": PARKS, (3, 6), WOKEN => moves(&[]);
-    "big_reader: a reader moves, beside another reader": PARKS, (1, 3), ANY => moves(&[read]);
-    "big_reader: a reader moves, beside a writer": PARKS, (1, 3), ANY => moves(&[write]);
-    // Waits that end, and tries.
-    "big_reader: a timed writer": TIMED, (2, 4), EITHER => behind(SPREAD, &[write_soon]);
-    "big_reader: a timed writer and a reader": TIMED, (1, 3), EITHER => behind(SPREAD, &[write_soon, read]);
-    "big_reader: a timed writer and a patient one": TIMED, (1, 2), EITHER => behind(SPREAD, &[write_soon, write]);
-    "big_reader: a timed reader": TIMED, (2, 4), TRIED => meet(SPREAD, &[write, read_soon]);
-    "big_reader: tries and a reader": PARKS, (3, 6), &["try failed"] => meet(SPREAD, &[tries, read]);
-    "big_reader: tries and a writer": PARKS, (3, 6), ANY => meet(SPREAD, &[tries, write]);
-    // The end of its life.
-    "big_reader: freed right after a reader's release": PARKS, (4, 8), WOKEN => reader_freed(SPREAD);
-    "big_reader: freed right after a reader's release, gathered": PARKS, (3, 6), ANY => reader_freed(GATHERED);
-};
+fn role(name: &str) -> Role<Raw> {
+    named! { name: nothing, spread, write_and_spread, write_and_spread_twice, tries; shared_role(name) }
+}
 
 type Raw = RawBigReaderLock<2, Loom>;
 
 /// What was done with the lock before.
 type Past = fn(&Raw);
 
-const GATHERED: Past = |_| ();
-const SPREAD: Past = Raw::spread;
+fn past(name: &str) -> Past {
+    named! { name: gathered = |_| (), spread = Raw::spread, meet_often }
+}
+
 /// Readers on the first thread's CPU have collided so often that the next collision spreads the lock.
-const MET: Past = |raw| {
+fn meet_often(raw: &Raw) {
     let times = Policy::DEFAULT.spread_after + 1;
     (0..times).for_each(|_| raw.read());
     // SAFETY: acquired as often.
     (0..times).for_each(|_| unsafe { raw.unlock_read() });
-};
+}
 
 const SPREAD_FLAG: u32 = 1;
 const WAITING: u32 = 2;

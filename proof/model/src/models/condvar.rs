@@ -6,49 +6,12 @@
 use super::*;
 use turnwise::{Condvar, RawMutex};
 
-const PLAIN: Setup = PARKS;
-/// There are CPUs for a thread that polls.
-const POLLS: Setup = Setup { cpus: 2, polls: 2, ..PLAIN };
-/// A polling thread gives up at once, in one go with its release of the mutex.
-const ONE_POLL: Setup = Setup { polls: 1, ..POLLS };
-const POLLS_TIMED: Setup = Setup { alarms: 1, ..POLLS };
-
-const LATE: Setup = Setup { late_requeue: true, ..PLAIN };
-const NEWEST: Setup = Setup { newest_first: true, ..PLAIN };
-
-const MOVED: Shows = &["moved a sleeper"];
-const POLLED: Shows = &["notified a polling waiter", "polled without success", "slept"];
-const POLLED_MOVED: Shows = &["notified a polling waiter", "polled without success", "moved the waiters"];
-const POLLED_EITHER: Shows = &["notified a polling waiter", "a coin in time", "no coin in time"];
-const VOID: Shows = &["slept", "stale poll cleared"];
-const TWICE: Shows = &["moved a sleeper", "woke all itself"];
-const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
-
-pub(super) const MODELS: &[Model] = models! { Condvar:
-    "condvar: one waiter, notified after the release": PLAIN, (3, 6), SLEEP => one(false);
-    "condvar: one waiter, notified before the release": PLAIN, (3, 6), SLEEP => one(true);
-    "condvar: a waiter wakes for no reason": SPURIOUS, (2, 4), SLEEP => one(false);
-    "condvar: a waiter is interrupted": INTERRUPTED, (2, 4), SLEEP => one(false);
-    "condvar: two waiters, notified one by one": PLAIN, (1, 2), SLEEP => two();
-    "condvar: two waiters, all notified": PLAIN, (1, 2), MOVED => two_at_once();
-    "condvar: all notified under the mutex": PLAIN, (1, 2), MOVED => all_under_the_mutex();
-    "condvar: two mutexes, all notified": PLAIN, (1, 2), SLEEP => two_mutexes_at_once();
-    "condvar: two mutexes, more waiters come meanwhile": LATE, (0, 1), SLEEP => two_mutexes_in_between();
-    "condvar: newcomers are woken first": NEWEST, (1, 2), SLEEP => newcomers_first();
-    "condvar: newcomers are woken first, all notified": NEWEST, (1, 2), MOVED => two_at_once();
-    "condvar: one notified while all are": PLAIN, (1, 2), TWICE => two_notifiers();
-    "condvar: a timed waiter": TIMED, (2, 4), EITHER => timed();
-    "condvar: a timed waiter and a patient one": TIMED, (1, 2), EITHER => timed_and_patient();
-    "condvar: one waiter that polls": POLLS, (3, 6), POLLED => one(false);
-    "condvar: one waiter that polls, notified before the release": POLLS, (3, 6), POLLED => one(true);
-    "condvar: one waiter that polls once": ONE_POLL, (3, 6), SLEEP => one(false);
-    "condvar: two waiters, of which one polls": POLLS, (1, 2), POLLED => two();
-    "condvar: two waiters, of which one polls, all notified": POLLS, (1, 2), POLLED_MOVED => two_at_once();
-    "condvar: two mutexes, one waiter polls": POLLS, (1, 2), SLEEP => two_mutexes_at_once();
-    "condvar: a timed waiter that polls": POLLS_TIMED, (2, 4), POLLED_EITHER => timed();
-    "condvar: a polling waiter vanished in a fork": POLLS, (2, 3), SLEEP => vanished(0);
-    "condvar: a polling waiter vanished in a fork, and others come": POLLS, (1, 2), VOID => vanished(1);
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        one(under_the_mutex), two(), two_at_once(), all_under_the_mutex(), two_mutexes_at_once(),
+        two_mutexes_in_between(), newcomers_first(), two_notifiers(), timed(), timed_and_patient(), vanished(more),
+    }
+}
 
 /// The flag of a polling waiter, in the condition variable's first word.
 const POLLING: u32 = 2;

@@ -5,47 +5,41 @@ use super::*;
 use std::cell::RefCell;
 use turnwise::LockRef;
 
-const PLAIN: Setup = HASTY;
-const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
-
 use Op::{Find, FindOrRevive, Get, Kill, Put, PutNotLast, PutOrKill};
 use counts::{Event, Op, Said, State, fits};
 
-pub(super) const MODELS: &[Model] = models! { LockRef:
-    "lockref: two threads lock twice": PLAIN, (3, 5), SLEEP => all_lock::<Raw>(2, 2);
-    "lockref: three threads lock": PLAIN, (1, 3), SLEEP => all_lock::<Raw>(3, 1);
-    "lockref: two threads without slots lock": NAMELESS, (3, 6), ANY => all_lock::<Raw>(2, 1);
-    "lockref: the owner comes again while two sleep": PLAIN, (0, 1), SLEEP => held::<Raw>(2, 1);
-    "lockref: one sleeps for an owner that comes again": PLAIN, (3, 5), SLEEP => held::<Raw>(1, 1);
-    "lockref: a count changes among locks": PLAIN, (1, 3), ANY => among_locks();
-    "lockref: a timed lock": TIMED, (2, 4), &["gave up", "got it after all"] => timed::<Raw>(0, SOON);
-    "lockref: a finder sees what was written": PLAIN, (3, 6), &["found"] =>
-        found(|refs| refs.get_not_zero().then_some(1));
-    "lockref: a finder or locker sees what was written": PLAIN, (3, 6), &["found"] =>
-        found(|refs| refs.get_or_lock().is_none().then_some(1));
-    "lockref: a finder of a live one sees what was written": PLAIN, (3, 6), &["found"] => found(LockRef::get_not_dead);
-    "lockref: the last put sees all": PLAIN, (3, 6), &["last"] => last(|refs| refs.put() == 0);
-    "lockref: the last put sees who was not last": PLAIN, (3, 6), &["last"] =>
-        last(|refs| !refs.put_not_last() && refs.put() == 0);
-    "lockref: the last put with the lock sees all": PLAIN, (3, 6), &["last"] =>
-        last(|refs| refs.put_or_lock().is_some_and(|guard| guard.put() == 0));
-    "lockref: freed right after the last put": PLAIN, (3, 6), &["dropped"] => freed(|refs| refs.put() == 0);
-    "lockref: freed right after the last put with the lock": PLAIN, (3, 6), &["dropped"] =>
-        freed(|refs| refs.put_or_lock().is_some_and(|guard| guard.put() == 0));
-    "lockref: freed right after a release": PLAIN, (3, 6), DROP => dropped::<Raw>();
-    "lockref: order of put, put and find": PLAIN, (2, 4), &["lost", "found"] =>
-        order(2, &[&[Put], &[PutOrKill], &[Find, Find]]);
-    "lockref: order of kill and find or revive": PLAIN, (2, 4), &["killed", "lost", "found"] =>
-        order(1, &[&[PutOrKill], &[FindOrRevive, Put]]);
-    "lockref: order of put and find or revive": PLAIN, (1, 3), &["revived", "found"] =>
-        order(1, &[&[Put], &[FindOrRevive, Put], &[Find]]);
-    "lockref: order of get, put and kill": PLAIN, (2, 4), &["killed"] =>
-        order(2, &[&[Get, PutOrKill, PutOrKill], &[PutNotLast]]);
-    "lockref: order of a death and its finders": PLAIN, (2, 4), &["lost", "found"] =>
-        order(2, &[&[Kill, Find, FindOrRevive], &[Find, Get]]);
-    "lockref: order of a death and those who look": PLAIN, (2, 4), &["lost", "found"] =>
-        order(1, &[&[Kill], &[Find, PutNotLast, FindOrRevive]]);
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        among_locks(), found(find: finder), last(put: putter), freed(put: putter), order(count, programs: [program]);
+        timed_lock::<Raw>(call)
+    }
+}
+
+type Finder = fn(&Raw) -> Option<u32>;
+
+fn finder(name: &str) -> Finder {
+    named! { name:
+        get_not_zero = |refs| refs.get_not_zero().then_some(1),
+        get_or_lock = |refs| refs.get_or_lock().is_none().then_some(1),
+        get_not_dead = LockRef::get_not_dead,
+    }
+}
+
+/// Returns whether it was the last.
+type Putter = fn(&Raw) -> bool;
+
+fn putter(name: &str) -> Putter {
+    named! { name:
+        put = |refs| refs.put() == 0,
+        put_not_last = |refs| !refs.put_not_last() && refs.put() == 0,
+        put_or_lock = |refs| refs.put_or_lock().is_some_and(|guard| guard.put() == 0),
+    }
+}
+
+fn program(names: &str) -> &'static [Op] {
+    let op = |name| named! { name: Get, Put, PutNotLast, Find, FindOrRevive, PutOrKill, Kill };
+    names.split(',').map(op).collect::<Vec<_>>().leak()
+}
 
 type Raw = LockRef<Loom>;
 
@@ -94,12 +88,9 @@ fn among_locks() {
     guarded.settled(2, 1);
 }
 
-/// An early point in time: the clock stays below, unless an alarm rings.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 100_000 };
-
 /// One thread writes and raises the count from zero; another finds the object with this many references and gets one
 /// more, or does not.
-fn found(find: fn(&LockRef<Loom>) -> Option<u32>) {
+fn found(find: Finder) {
     let guarded = Guarded::keep(0);
     let references = keep(AtomicU32::new(1)); // loom does not see it
     let finder = spawn(move || {
@@ -119,10 +110,10 @@ fn found(find: fn(&LockRef<Loom>) -> Option<u32>) {
 }
 
 /// Two threads write and give their references back, one of them by `put`; the last sees both.
-fn last(put: fn(&LockRef<Loom>) -> bool) {
+fn last(put: Putter) {
     let refs = keep(LockRef::<Loom>::new_in(2));
     let data = keep([Protected::new(), Protected::new()]);
-    let body = move |own: usize, put: fn(&LockRef<Loom>) -> bool| {
+    let body = move |own: usize, put: Putter| {
         data[own].add();
         if put(refs) {
             saw("last");
@@ -136,7 +127,7 @@ fn last(put: fn(&LockRef<Loom>) -> bool) {
 }
 
 /// The last of two to give a reference back drops the object.
-fn freed(put: fn(&LockRef<Loom>) -> bool) {
+fn freed(put: Putter) {
     let refs = keep(LockRef::<Loom>::new_in(2));
     together(2, move || {
         if put(refs) {

@@ -4,23 +4,6 @@
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
-/// Lists the models of a lock: name, machine, preemptions in the bounded and in the wide run, what must be seen, and
-/// what the first thread does.
-macro_rules! models {
-    ($lock:ident: $($name:literal: $setup:expr, $preemptions:expr, $shows:expr => $body:expr;)*) => {
-        &[$(
-            Model {
-                name: $name,
-                lock: Lock::$lock,
-                setup: $setup,
-                preemptions: $preemptions,
-                shows: $shows,
-                body: || $body,
-            },
-        )*]
-    };
-}
-
 mod big_reader;
 mod condvar;
 mod lineage;
@@ -35,46 +18,77 @@ mod seqrwlock;
 mod spin;
 mod vfs;
 
-use crate::check::{Lock, Model};
-use crate::parking::Shipped;
+use crate::check::{Body, Lock, Model};
+use crate::flags;
+use crate::parking::{Shipped, Source};
 use crate::platform::{
-    Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+    Handle, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
 };
 use crate::scenarios::{self, Engine, Pages, Role, Section, in_time};
+use crate::table::{self, Call, Row};
 use loom::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use turnwise::platform::{Clock, Deadline, IntWord, Parked, Platform, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Platform, Word};
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 
-pub(crate) use parking::of as parking;
+static MODELS: LazyLock<BTreeMap<Lock, Vec<Model>>> = LazyLock::new(read::<Shipped>);
 
-/// Returns all models of all locks.
-pub fn all() -> Vec<Model> {
-    let mut all = Vec::new();
-    let own = [
-        osq::MODELS,
-        mutex::MODELS,
-        condvar::MODELS,
-        spin::MODELS,
-        rwsem::MODELS,
-        big_reader::MODELS,
-        seqrwlock::MODELS,
-        lockref::MODELS,
-        semaphore::MODELS,
-        reentrant::MODELS,
-        parking::of::<Shipped>(),
-    ];
-    own.iter().for_each(|models| all.extend_from_slice(models));
-    all.extend(lineage::all());
-    all.extend(vfs::all());
-    all
+/// Reads all models; those of the parking table with one copy of it.
+fn read<S: Source>() -> BTreeMap<Lock, Vec<Model>> {
+    table::read(concat!(include_str!("own.toml"), include_str!("lab.toml")), |lock, row: &Row<usize>| Model {
+        name: row.name,
+        lock,
+        setup: Setup::of(row.machine),
+        preemptions: row.bounds,
+        shows: row.shows(),
+        body: row.scene(|call| scene::<S>(lock, call)),
+    })
 }
 
 /// Returns the models of one lock.
-pub fn of(lock: Lock) -> Vec<Model> {
-    all().into_iter().filter(|m| m.lock == lock).collect()
+pub fn of(lock: Lock) -> &'static [Model] {
+    MODELS.get(&lock).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the models of one copy of the parking table.
+pub(crate) fn parking<S: Source>() -> Vec<Model> {
+    read::<S>().remove(&Lock::Parking).unwrap_or_default()
+}
+
+fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
+    by_lock! { lock call:
+        Osq = osq, Mutex = mutex, Condvar = condvar, Spin = spin, RwSem = rwsem, BigReader = big_reader,
+        SeqRwLock = seqrwlock, LockRef = lockref, Semaphore = semaphore, Reentrant = reentrant, Parking = parking <S>,
+        KernelSpin = lineage::kernel_spin, LinuxMutex = lineage::linux_mutex, RwsemSpinlock = lineage::rwsem_spinlock,
+        RwsemXadd = lineage::rwsem_xadd, DCount = lineage::d_count, RenameLock = lineage::rename_lock,
+        Ia64Spin = lineage::ia64_spin, OsvMutex = lineage::osv_mutex, Journal = vfs::journal, Dcache = vfs::dcache,
+    }
+}
+
+fn body(body: impl Fn() + Send + Sync + 'static) -> Body {
+    Box::leak(Box::new(body))
+}
+
+/// The scenes of every lock.
+fn lock<L: Settles>(call: &mut Call) -> Body {
+    scenes! { call():
+        all_lock::<L>(threads, rounds), held::<L>(others, rounds, again), wakes_and_spins::<L>(), attempt::<L>(),
+        dropped::<L>(threads),
+    }
+}
+
+/// The scenes of every lock whose waits can end.
+fn timed_lock<L: RawTimedLock + Settles>(call: &mut Call) -> Body {
+    scenes! { call(): timed::<L>(patient, at); lock::<L>(call) }
+}
+
+/// Returns a way to acquire a lock, perhaps.
+fn attempt_of<L: RawTimedLock>(name: &str) -> fn(&L) -> bool {
+    named! { name: try_lock = L::try_lock, soon = |raw| raw.lock_until(EARLY) }
 }
 
 /// A number that a lock protects.
@@ -159,30 +173,6 @@ impl Engine for Loom {
 /// An early point in time: the clock of a model without jumps stays below it.
 const EARLY: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
-const PLAIN: Setup = Setup::PLAIN;
-/// A spin ends after its first poll.
-const HASTY: Setup = Setup { polls: 1, ..PLAIN };
-const SPINS_LATE: Setup = Setup { jumps: 1, ..HASTY };
-const PARKS: Setup = Setup { identity: Identity::NoSlot, ..HASTY };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..HASTY };
-const LATE: Setup = Setup { jumps: 1, ..PARKS };
-const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
-const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
-
-type Shows = &'static [&'static str];
-const ANY: Shows = &[];
-const SLEEP: Shows = &["slept"];
-const DROP: Shows = &["dropped"];
-const EITHER: Shows = &["got it", "did not"];
-const UNWOKEN: Shows = &["slept", "woke unwoken"];
-const GAVE_UP: Shows = &["gave up"];
-const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
-const REQUEST: Shows = &["slept in the first lane", "woken in the first lane"];
-const COMES_BACK: Shows = &["rested beside an owner that comes back"];
-const DUTY: Shows = &["took it in a spin with a duty"];
-const REQUEST_SPINS: Shows = &["requested", "took it in a spin while first"];
-
 /// A lock that can report whether all use has ended.
 pub(crate) trait Settles: RawLock<Platform = Loom> {
     /// Returns whether no thread has the lock or waits for it. It may be acquired to make sure.
@@ -250,13 +240,8 @@ fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
     join(others);
 }
 
-/// Every thread acquires `rounds` times.
-fn all_lock<L: Settles>(threads: u32, rounds: u32) {
-    all_done::<L>(threads, rounds);
-}
-
-/// Does so, and returns the lock.
-fn all_done<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
+/// Every thread acquires `rounds` times; returns the lock.
+fn all_lock<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
     let guarded = Guarded::<L>::keep();
     together(threads, move || (0..rounds).for_each(|_| guarded.round()));
     guarded.settled(threads * rounds);
@@ -282,13 +267,8 @@ fn wait_behind<T: Sync>(
     shared
 }
 
-/// The first thread has the lock and rests, so that `others` come to wait; then it comes again, `again` times.
-fn held<L: Settles>(others: u32, again: u32) {
-    queued_up::<L>(others, 1, again);
-}
-
 /// The first thread has the lock and rests, so that `others` come to wait, `rounds` times each; then it comes again.
-fn queued_up<L: Settles>(others: u32, rounds: u32, again: u32) {
+fn held<L: Settles>(others: u32, rounds: u32, again: u32) {
     let role = move |guarded: &Guarded<L>| (0..rounds).for_each(|_| guarded.round());
     let leave = |guarded: &Guarded<L>| {
         guarded.leave();
@@ -311,8 +291,9 @@ fn wakes_and_spins<L: Settles>() {
     guarded.settled(4);
 }
 
-/// One thread waits to `deadline`, and comes again if it gave up; it and `patient` others wait for the first thread.
-fn timed<L: RawTimedLock + Settles>(patient: u32, deadline: Deadline) {
+/// One thread waits until `at`, and comes again if it gave up; it and `patient` others wait for the first thread.
+fn timed<L: RawTimedLock + Settles>(patient: u32, at: u64) {
+    let deadline = Deadline { clock: Clock::Monotonic, at };
     let role = move |guarded: &Guarded<L>| {
         if !in_time(guarded.raw.lock_until(deadline)) {
             guarded.raw.lock();
@@ -344,12 +325,8 @@ fn attempt_beside<L: Settles>(other: fn(&Guarded<L>), attempt: fn(&L) -> bool) {
     guarded.settled(1 + u32::from(got));
 }
 
-/// Two threads acquire, and the last drops the lock.
-fn dropped<L: RawLock>() {
-    dropped_by::<L>(2);
-}
-
-fn dropped_by<L: RawLock>(threads: u32) {
+/// The threads acquire once each, and the last drops the lock.
+fn dropped<L: RawLock>(threads: u32) {
     drop_after_release(L::new_in(), threads, |raw, section| {
         raw.lock();
         section();

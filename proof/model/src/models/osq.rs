@@ -5,31 +5,15 @@ use super::*;
 use turnwise::osq::Osq;
 use turnwise::platform::Me;
 
-const PATIENT: Setup = Setup { polls: u32::MAX, ..PLAIN };
-
 /// What threads leave behind in the empty queue.
 const SPIN_HINT: u16 = 0x5a5a;
 
-const FIRST: Shows = &["first"];
-const LEFT: Shows = &["first", "left"];
-
-pub(super) const MODELS: &[Model] = models! { Osq:
-    "osq: two threads, both wait": PATIENT, (4, 8), FIRST => everyone(2, 1);
-    "osq: two threads, each may leave": HASTY, (4, 8), LEFT => some(2, 1);
-    "osq: two threads use their nodes twice": HASTY, (3, 4), LEFT => some(2, 2);
-    "osq: three threads, all wait": PATIENT, (2, 3), FIRST => everyone(3, 1);
-    "osq: three threads, each may leave": HASTY, (2, 3), LEFT => some(3, 1);
-    "osq: three threads, each may leave late": Setup::PLAIN, (2, 3), LEFT => some(3, 1);
-    "osq: two behind the first, each may leave": HASTY, (2, 3), LEFT => behind(2, 1);
-    "osq: two behind the first, each may leave late": Setup::PLAIN, (2, 3), LEFT => behind(2, 1);
-    "osq: two leave while the first stays": HASTY, (2, 3), LEFT => leave_early();
-    "osq: two behind the first, twice": HASTY, (1, 2), LEFT => behind(2, 2);
-    "osq: three behind the first, each may leave": HASTY, (1, 2), LEFT => behind(3, 1);
-    "osq: a hint is left beside two threads": PATIENT, (3, 4), FIRST => hinted(2);
-    "osq: a hint is left beside two threads, each may leave": HASTY, (3, 4), LEFT => hinted(2);
-    "osq: the last in the queue vanished in a fork": PATIENT, (3, 4), FIRST => vanished();
-    "osq: the first forks in a signal handler": PATIENT, (2, 3), FIRST => forks_as_first();
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        everyone(threads, rounds), some(threads, rounds), behind(others, rounds), leave_early(), hinted(others),
+        vanished(), forks_as_first(),
+    }
+}
 
 struct Queue {
     osq: Osq<Loom>,

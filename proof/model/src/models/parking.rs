@@ -75,12 +75,12 @@ struct Threads {
 }
 
 /// What a thread does. Its captures lie in memory of the model, and are used by one coroutine at a time.
-struct Body<F>(F);
+struct Part<F>(F);
 
 // SAFETY: the threads of a model are coroutines of one thread of the operating system.
-unsafe impl<F> Send for Body<F> {}
+unsafe impl<F> Send for Part<F> {}
 
-impl<F: Fn()> Body<F> {
+impl<F: Fn()> Part<F> {
     fn run(self) {
         (self.0)();
     }
@@ -94,7 +94,7 @@ impl Stage for Threads {
     }
 
     fn thread(&self, body: impl Fn() + Copy + 'static) {
-        let body = Body(body);
+        let body = Part(body);
         self.handles.borrow_mut().push(spawn(move || body.run()));
     }
 
@@ -111,36 +111,13 @@ fn play(scene: fn(&Threads, Size), size: Size) {
     threads.end.take().iter().for_each(|holds| holds());
 }
 
-const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
-const BOTH_TIMED: Setup = Setup { alarms: 2, ..PLAIN };
-const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
-
-const TWO: Size = Size::of(2, 1);
-const TWICE: Size = Size::of(2, 2);
-const THREE: Size = Size::of(3, 1);
-const WOKE: Shows = &["slept", "woke"];
-
 type Of<S> = <S as Source>::Table<Loom>;
 
-/// The models of one copy of the table.
-struct Models<S>(S);
-
-impl<S: Source> Models<S> {
-    const ALL: &'static [Model] = models! { Parking:
-        "parking: a word is passed on, in order": PLAIN, (3, 5), WOKE => play(pass::<_, Of<S>>, TWICE);
-        "parking: one waits for a change": PLAIN, (4, 8), WOKE => play(change::<_, Of<S>>, TWO);
-        "parking: a sleep ends for nothing": SPURIOUS, (4, 8), WOKE => play(change::<_, Of<S>>, TWO);
-        "parking: two wait for a change": PLAIN, (2, 3), &["slept", "woke several"] => play(change::<_, Of<S>>, THREE);
-        "parking: a wake-up and the end of a wait": TIMED, (4, 8), &["woke", "gave up"] =>
-            play(counts::<_, Of<S>>, TWO);
-        "parking: a wake-up and the end of two waits": BOTH_TIMED, (1, 3), &["woke several", "gave up"] =>
-            play(counts::<_, Of<S>>, THREE);
-        "parking: one of two has no time": TIMED, (1, 3), &["got it in time", "gave up"] =>
-            play(token::<_, Of<S>>, THREE);
+pub(super) fn scene<S: Source>(call: &mut Call) -> Body {
+    let name = call.name;
+    let scene: fn(&Threads, Size) = named! { name:
+        pass = pass::<_, Of<S>>, change = change::<_, Of<S>>, counts = counts::<_, Of<S>>, token = token::<_, Of<S>>,
     };
-}
-
-/// Returns the models of one copy of the table.
-pub(crate) const fn of<S: Source>() -> &'static [Model] {
-    Models::<S>::ALL
+    let size = Size::read(call.word());
+    body(move || play(scene, size))
 }

@@ -7,18 +7,9 @@ use std::num::NonZeroU64;
 use turnwise::RawReentrantMutex;
 use turnwise::reentrant::Threads;
 
-// The threads need no token and no slot to be distinguished.
-const TIMED: Setup = Setup { alarms: 1, ..NAMELESS };
-
-pub(super) const MODELS: &[Model] = models! { Reentrant:
-    "reentrant: two threads without names": NAMELESS, (3, 6), SLEEP => all(2);
-    "reentrant: two threads that spin": PLAIN, (2, 3), ANY => all(2);
-    "reentrant: three threads": NAMELESS, (1, 2), SLEEP => all(3);
-    "reentrant: a try": NAMELESS, (3, 4), EITHER => attempt(RawReentrantMutex::try_lock);
-    "reentrant: a timed wait": TIMED, (2, 3), EITHER => attempt(|raw| raw.lock_until(EARLY));
-    "reentrant: a fair release": NAMELESS, (2, 3), SLEEP => fair();
-    "reentrant: dropped right after the last release": NAMELESS, (3, 4), DROP => dropped();
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(): all(threads), attempt(by: attempt_of), fair(), dropped() }
+}
 
 // SAFETY: the threads of a model are numbered.
 unsafe impl Threads for Loom {

@@ -1,106 +1,27 @@
 //! The readers-writer lock. All models: A1, P1. "upgrader", "downgrades": A2; "freed": A3; "outlives": P3; "timed": P4.
 
 use super::*;
-use crate::scenarios::{
-    downgrade, lower, read, read_first, read_soon, upgradable, upgrade, upgrade_soon, write, write_soon,
-};
+use crate::scenarios::{read, read_first, write};
 use turnwise::RawRwSem;
 use turnwise::platform::Lane;
 use turnwise::rwsem::Prefer::Readers;
 
-const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        meet(roles: [role]), behind(hold: hold, roles: [role]), overtaken(roles: [role]), reads_again(other: role),
+        orphaned(flags: flags, hold: hold, roles: [role]), freed(hold: hold), full(), late_beside_upgrade(),
+        upgrade_beside_request();
+        lock::<Raw>(call)
+    }
+}
 
-const BOTH: Shows = &["slept", "slept in the readers' lane"];
-const VOID: Shows = &["slept", "slept in the readers' lane", "stale flags cleared", "stale request cleared"];
-const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
-const UNWOKEN: Shows = &["woke unwoken"];
-const LATE_READER: Shows = &["slept in the readers' lane", "slept in the first lane", "woken in the first lane"];
-const UPGRADER: Shows = &["requested", "several woken at once", "woke the upgrader"];
+fn role(name: &str) -> Role<Raw> {
+    named! { name: tries, reads_first, tries_first, upgradable_cleanly; scenarios::role(name) }
+}
 
-pub(super) const MODELS: &[Model] = models! { RwSem:
-    // Two threads.
-    "rwsem: a writer and a reader": PARKS, (4, 8), SLEEP => meet(&[write, read]);
-    "rwsem: a writer and a reader that spin": PLAIN, (3, 6), ANY => meet(&[write, read]);
-    "rwsem: two writers that spin": PLAIN, (3, 6), ANY => meet(&[write, write]);
-    "rwsem: an owner that comes back": PLAIN, (2, 3), COMES_BACK => behind(WRITTEN_TWICE, &[write]);
-    "rwsem: a writer and a reader, readers first": PARKS, (4, 8), SLEEP => meet(&[write, read_first]);
-    "rwsem: a writer and an upgradable reader": PARKS, (3, 8), SLEEP => meet(&[write, upgradable]);
-    "rwsem: a writer and an upgrader": PARKS, (3, 8), SLEEP => meet(&[write, upgrade]);
-    "rwsem: a reader and an upgrader": PARKS, (4, 8), REQUEST => meet(&[read, upgrade]);
-    "rwsem: a reader and an upgrader that spin": PLAIN, (3, 6), ANY => meet(&[read, upgrade]);
-    "rwsem: two upgraders": PARKS, (3, 8), SLEEP => meet(&[upgrade, upgrade]);
-    "rwsem: two upgraders that spin": PLAIN, (2, 4), ANY => meet(&[upgrade, upgrade]);
-    "rwsem: a reader and one that downgrades": PARKS, (4, 8), SLEEP => meet(&[downgrade, read]);
-    "rwsem: a writer and one that downgrades by steps": PARKS, (2, 6), SLEEP => meet(&[lower, write]);
-    "rwsem: tries and a writer": PARKS, (3, 6), SLEEP => meet(&[tries, write]);
-    "rwsem: tries and a reader": PARKS, (3, 6), ANY => meet(&[tries, read]);
-    "rwsem: a reader reads again while a writer sleeps": PARKS, (4, 8), SLEEP => reads_again(write);
-    "rwsem: a reader that goes first and an upgrader": PARKS, (4, 8), REQUEST => meet(&[read_first, upgrade]);
-    "rwsem: a reader that goes first and an upgrader that spin": PLAIN, (3, 6), ANY => meet(&[read_first, upgrade]);
-    "rwsem: a reader reads again while another thread upgrades": PARKS, (4, 8), REQUEST => reads_again(upgrade);
-    "rwsem: a reader reads again while another thread gives an upgrade up": TIMED, (2, 4), EITHER =>
-        reads_again(upgrade_soon);
-    // Three threads.
-    "rwsem: a writer and two readers": PARKS, (2, 4), BOTH => meet(&[write, read, read]);
-    "rwsem: two writers and a reader": PARKS, (1, 3), BOTH => meet(&[write, write, read]);
-    "rwsem: two writers and a reader that spin": PLAIN, (1, 2), ANY => meet(&[write, write, read]);
-    "rwsem: one of two writers wakes and spins": PLAIN, (0, 1), DUTY => wakes_and_spins::<Raw>();
-    "rwsem: two writers and a reader, readers first": PARKS, (1, 3), BOTH => meet(&[write, write, read_first]);
-    "rwsem: all wait for a writer": PARKS, (1, 3), BOTH => behind(WRITER, &[write, read]);
-    "rwsem: two readers wait for a writer": PARKS, (1, 4), BOTH => behind(WRITER, &[read, read]);
-    "rwsem: a reader waits behind a sleeping writer": PARKS, (1, 4), BOTH => behind(READER, &[write, read]);
-    "rwsem: two writers wait for a reader": PARKS, (1, 3), SLEEP => behind(READER, &[write, write]);
-    "rwsem: both kinds wait for an upgradable reader": PARKS, (1, 3), BOTH => behind(UPGRADABLE, &[upgradable, read]);
-    "rwsem: both kinds wait for an upgrader": PARKS, (1, 3), BOTH => behind(UPGRADED, &[write, read]);
-    "rwsem: both kinds wait for one that downgrades": PARKS, (1, 3), BOTH => behind(DOWNGRADED, &[write, read]);
-    "rwsem: a sleeper wakes for no reason": SPURIOUS, (1, 3), UNWOKEN => behind(WRITER, &[write, read]);
-    "rwsem: a sleeper is interrupted": INTERRUPTED, (1, 3), UNWOKEN => behind(READER, &[write, read]);
-    // Waits that end.
-    "rwsem: a timed writer": TIMED, (2, 4), EITHER => behind(READER, &[write_soon]);
-    "rwsem: a timed reader": TIMED, (2, 4), EITHER => behind(WRITER, &[read_soon]);
-    "rwsem: a timed writer and a reader behind it": TIMED, (1, 3), EITHER => behind(READER, &[write_soon, read]);
-    "rwsem: a timed writer and a patient one": TIMED, (1, 2), EITHER => behind(READER, &[write_soon, write]);
-    "rwsem: a timed writer and a patient one, behind a writer": TIMED, (1, 2), EITHER =>
-        behind(WRITER, &[write_soon, write]);
-    "rwsem: a timed upgrader": TIMED, (2, 4), EITHER => behind(READER, &[upgrade_soon]);
-    "rwsem: a timed upgrader and a reader behind it": TIMED, (1, 3), EITHER => behind(READER, &[upgrade_soon, read]);
-    "rwsem: a timed upgrader and a writer behind it": TIMED, (1, 3), EITHER => behind(READER, &[upgrade_soon, write]);
-    // Hand-off requests.
-    "rwsem: a writer requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[write]);
-    "rwsem: a reader requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[read]);
-    "rwsem: an upgradable reader requests a hand-off": LATE, (1, 2), REQUEST => overtaken(&[upgradable]);
-    "rwsem: a writer that spins requests a hand-off": SPINS_LATE, (1, 2), REQUEST_SPINS => overtaken(&[write]);
-    "rwsem: a reader that spins requests a hand-off": SPINS_LATE, (1, 2), &["requested"] => overtaken(&[read]);
-    "rwsem: a writer and a reader, and a request": LATE, (0, 1), REQUEST => overtaken(&[write, read]);
-    "rwsem: two writers and a request": LATE, (0, 1), REQUEST => overtaken(&[write, write]);
-    "rwsem: two readers and a request": LATE, (0, 1), REQUEST => overtaken(&[read, read]);
-    "rwsem: a request is given up": TIMED_LATE, (1, 2), GIVEN_UP => overtaken(&[write_soon]);
-    "rwsem: a reader's request is given up": TIMED_LATE, (1, 2), GIVEN_UP => overtaken(&[read_soon]);
-    "rwsem: a timed writer and a reader, and a request": TIMED_LATE, (0, 1), GAVE_UP => overtaken(&[write_soon, read]);
-    "rwsem: a timed reader and a writer, and a request": TIMED_LATE, (0, 1), GAVE_UP => overtaken(&[read_soon, write]);
-    "rwsem: a reader that goes first is late beside an upgrader": LATE, (1, 3), LATE_READER => late_beside_upgrade();
-    // In a forked child.
-    "rwsem: a writer's announcement outlives it": PARKS, (2, 3), ANY => orphaned(WRITERS, READER, &[read, read]);
-    "rwsem: a request outlives its reader": PARKS, (2, 3), SLEEP => orphaned(HANDOFF, WRITER, &[write]);
-    "rwsem: a request outlives its writer": PARKS, (2, 3), ANY => orphaned(HANDOFF, READER, &[read]);
-    "rwsem: all wait in spite of a hand-off waiter that is gone": PARKS, (1, 2), VOID =>
-        orphaned(ALL, WRITER, &[write, read]);
-    "rwsem: a request in spite of a hand-off waiter that is gone": LATE, (0, 1), REQUEST =>
-        orphaned(ALL, WRITTEN_TWICE, &[write]);
-    "rwsem: an upgradable request in spite of a hand-off waiter that is gone": LATE, (0, 1), REQUEST =>
-        orphaned(ALL, WRITTEN_TWICE, &[upgradable_cleanly]);
-    "rwsem: tries in spite of a hand-off waiter that is gone": PARKS, (1, 3), ANY =>
-        orphaned(ALL, FREE, &[reads_first]);
-    "rwsem: tries in spite of an upgradable hand-off waiter": PARKS, (1, 3), ANY => orphaned(ALL, FREE, &[tries_first]);
-    "rwsem: an upgrader beside a hand-off waiter": PARKS, (1, 2), UPGRADER => upgrade_beside_request();
-    // Words that seldom are so.
-    "rwsem: more readers than there can be": PARKS, (3, 6), &["waited for too many readers"] => full();
-    // The end of its life.
-    "rwsem: freed right after a writer's release": PARKS, (4, 8), ANY => freed(WRITER);
-    "rwsem: freed right after a reader's release": PARKS, (4, 8), ANY => freed(READER);
-    "rwsem: freed right after a reader's release, readers first": PARKS, (4, 8), ANY => freed(READ_FIRST);
-    "rwsem: freed right after an upgradable reader's release": PARKS, (4, 8), ANY => freed(UPGRADABLE);
-};
+fn flags(names: &str) -> u32 {
+    flags::all_of("rwsem", names)
+}
 
 type Raw = RawRwSem<Loom>;
 type Guarded = Pages<Raw>;
@@ -120,19 +41,25 @@ fn word(raw: &Raw) -> &LoomU32 {
 /// How the first thread has the lock, and how it leaves.
 type Hold = (fn(&Raw), Role<Raw>);
 
-const READER: Hold = (RawRwSem::read, Guarded::leave_reading);
-const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers));
-const WRITER: Hold = (RawRwSem::lock, Guarded::leave_writing);
-const UPGRADABLE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
-const UPGRADED: Hold = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave);
-const FREE: Hold = (|_| (), |_| ());
+fn hold(name: &str) -> Hold {
+    named! { name:
+        reader = (RawRwSem::read, Guarded::leave_reading),
+        read_first = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers)),
+        writer = (RawRwSem::lock, Guarded::leave_writing),
+        written_twice = WRITTEN_TWICE,
+        upgradable = (RawRwSem::upgradable_read, Guarded::leave_upgradable),
+        upgraded = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave),
+        downgraded = (RawRwSem::lock, Guarded::downgrade_and_leave),
+        free = (|_| (), |_| ()),
+    }
+}
+
 const WRITTEN_TWICE: Hold = (RawRwSem::lock, |guarded| {
     guarded.leave_writing();
     guarded.raw.lock();
     rest();
     guarded.leave_writing();
 });
-const DOWNGRADED: Hold = (RawRwSem::lock, Guarded::downgrade_and_leave);
 
 /// When it has the lock, no generation remains without flags.
 fn upgradable_cleanly(guarded: &Guarded) {

@@ -8,39 +8,17 @@ use turnwise::Semaphore;
 use turnwise::platform::Lane;
 use turnwise::raw::GuardSend;
 
-const SLEEP: Shows = &["slept in the first lane", "woken in the first lane"];
-const LINE: Shows = &["slept in the first lane", "woken in the first lane", "slept"];
-const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
-const GIVEN_UP: Shows = &["woke unwoken", "gave up"];
-const ORDER: Shows = &["passed the place on", "refused"];
+pub(super) fn scene(call: &mut Call) -> Body {
+    match call.name {
+        "fair" => kind::<true>(call.of_type()),
+        "barging" => kind::<false>(call.of_type()),
+        _ => scenes! { call(): in_order(), woken_late() },
+    }
+}
 
-pub(super) const MODELS: &[Model] = models! { Semaphore:
-    "semaphore: one permit, two threads": PARKS, (3, 6), SLEEP => all_lock::<One<false>>(2, 1);
-    "semaphore: one permit, two threads, fair": PARKS, (3, 6), SLEEP => all_lock::<One<true>>(2, 1);
-    "semaphore: one permit, two threads, twice": PARKS, (2, 4), SLEEP => all_lock::<One<true>>(2, 2);
-    "semaphore: one permit, three threads": PARKS, (1, 2), LINE => all_lock::<One<false>>(3, 1);
-    "semaphore: one permit, three threads, fair": PARKS, (1, 2), LINE => all_lock::<One<true>>(3, 1);
-    "semaphore: two in line": PARKS, (1, 2), LINE => held::<One<true>>(2, 0);
-    "semaphore: three in line": PARKS, (0, 1), LINE => held::<One<true>>(3, 0);
-    "semaphore: two in line, one comes past": PARKS, (0, 1), LINE => held::<One<false>>(2, 1);
-    "semaphore: the first requests permits": LATE, (0, 1), LINE => held::<One<false>>(2, 1);
-    "semaphore: one alone in the queue requests permits": LATE, (1, 2), &["requested"] => held::<One<false>>(1, 0);
-    "semaphore: one in the queue wakes for no reason": SPURIOUS, (1, 2), LINE => held::<One<true>>(2, 0);
-    "semaphore: one in the queue is interrupted": INTERRUPTED, (1, 2), LINE => held::<One<true>>(2, 0);
-    "semaphore: a large request and a small one": PARKS, (1, 2), LINE => sizes::<true>();
-    "semaphore: a large request and a small one, barging": PARKS, (1, 2), LINE => sizes::<false>();
-    "semaphore: a timed waiter": TIMED, (3, 6), EITHER => timed::<false>(0);
-    "semaphore: a timed waiter and a patient one": TIMED, (1, 2), EITHER => timed::<true>(1);
-    "semaphore: a timed waiter and a patient one, barging": TIMED, (1, 2), EITHER => timed::<false>(1);
-    "semaphore: a timed waiter behind a patient one": TIMED, (0, 1), GIVEN_UP => timed::<true>(2);
-    "semaphore: the line moves in order": PARKS, (2, 4), ORDER => in_order();
-    "semaphore: woken for a place that is taken": PARKS, (1, 3), &["gave up with a duty"] => woken_late();
-    "semaphore: a try": PARKS, (3, 6), ANY => attempt::<One<true>>();
-    "semaphore: the line vanished in a fork": PARKS, (1, 3), LINE => vanished::<false>();
-    "semaphore: the line vanished in a fork, fair": PARKS, (1, 3), LINE => vanished::<true>();
-    "semaphore: dropped right after the release": PARKS, (3, 4), DROP => dropped::<One<true>>();
-    "semaphore: three threads, dropped right after the release": PARKS, (1, 2), DROP => dropped_by::<One<true>>(3);
-};
+fn kind<const FAIR: bool>(call: &mut Call) -> Body {
+    scenes! { call(): sizes::<FAIR>(), timed::<FAIR>(patient), vanished::<FAIR>(); lock::<One<FAIR>>(call) }
+}
 
 /// A semaphore; as a lock it has one permit.
 struct One<const FAIR: bool>(Semaphore<FAIR, Loom>);

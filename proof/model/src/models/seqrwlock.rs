@@ -8,29 +8,20 @@ use crate::platform::LoomU64;
 use turnwise::RawSeqRwLock;
 use turnwise::raw::RawTimedRwLock;
 
-/// Threads without slots: the lock behind the sequence has models of its own for spinners.
-const PLAIN: Setup = PARKS;
-
-const TWO_PASSES: Shows = &["whole at once", "second pass"];
-
 type Raw = RawSeqRwLock<Loom>;
 
 impl Settles for Raw {}
 
-pub(super) const MODELS: &[Model] = models! { SeqRwLock:
-    "seqrwlock: an optimistic reader and a writer": PLAIN, (3, 6), &["whole", "spoilt"] => optimistic(1);
-    "seqrwlock: an optimistic reader and a writer, twice": PLAIN, (2, 4), &["whole", "spoilt"] => optimistic(2);
-    "seqrwlock: two passes and a writer": PLAIN, (3, 6), TWO_PASSES => two_passes(1);
-    "seqrwlock: two passes and two writers": PLAIN, (1, 3), TWO_PASSES => two_passes(2);
-    "seqrwlock: a reader that waits for the writer": PLAIN, (3, 6), &["slept"] => patient();
-    "seqrwlock: a blocking reader and a writer": PLAIN, (3, 6), &["slept"] => blocking(1);
-    "seqrwlock: two blocking readers and a writer": PLAIN, (1, 3), &["slept"] => blocking(2);
-    "seqrwlock: all kinds": PLAIN, (1, 2), TWO_PASSES => all_kinds();
-    "seqrwlock: try and timed": TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"] => attempts();
-    "seqrwlock: freed right after a writer's release": PLAIN, (3, 6), DROP => dropped::<Raw>();
-    "seqrwlock: freed right after a reader's release": PLAIN, (3, 6), &["dropped"] =>
-        freed((Raw::read, Pages::leave_reading));
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call():
+        optimistic(writes), two_passes(writers), patient(), blocking(readers), all_kinds(), attempts(), reader_freed();
+        lock::<Raw>(call)
+    }
+}
+
+fn reader_freed() {
+    freed((Raw::read, Pages::leave_reading));
+}
 
 /// A lock and what it protects: two words for optimistic readers, a cell for lock holders.
 struct Guarded {

@@ -5,42 +5,21 @@ use turnwise::backoff::{Backoff, ByDistance, Exponential, NoBackoff, Proportiona
 use turnwise::spin::mcs::McsNode;
 use turnwise::spin::{RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 
-const PLAIN: Setup = HASTY;
-
 type Ttas<B = NoBackoff> = RawSpinLock<B, Loom>;
 type Ticket<B = NoBackoff> = RawTicketLock<B, Loom>;
 type Queued = RawQueuedSpinLock<Loom>;
 
-pub(super) const MODELS: &[Model] = models! { Spin:
-    "spin: two threads": PLAIN, (4, 8), ANY => all_lock::<Ttas>(2, 2);
-    "spin: three threads": PLAIN, (2, 3), ANY => all_lock::<Ttas>(3, 1);
-    "spin: two threads that back off": Setup::PLAIN, (3, 4), ANY => all_lock::<Ttas<Exponential>>(2, 1);
-    "spin: two threads on two nodes": Setup::PLAIN, (3, 4), ANY => all_lock::<Ttas<ByDistance>>(2, 1);
-    "spin: try": PLAIN, (4, 8), EITHER => attempt_by::<Ttas>(RawLock::try_lock);
-    "spin: timed": PLAIN, (3, 6), EITHER => attempt_by::<Ttas>(soon);
-    "spin: dropped": PLAIN, (3, 6), DROP => dropped::<Ttas>();
-    "ticket: two threads": PLAIN, (4, 8), ANY => all_lock::<Ticket>(2, 2);
-    "ticket: three threads": PLAIN, (2, 3), ANY => all_lock::<Ticket>(3, 1);
-    "ticket: three threads that back off": Setup::PLAIN, (1, 2), ANY => all_lock::<Ticket<Proportional>>(3, 1);
-    "ticket: try": PLAIN, (4, 8), EITHER => attempt_by::<Ticket>(RawLock::try_lock);
-    "ticket: timed": PLAIN, (3, 6), EITHER => attempt_by::<Ticket>(soon);
-    "ticket: dropped": PLAIN, (3, 6), DROP => dropped::<Ticket>();
-    "queued: two threads": PLAIN, (3, 6), ANY => all_lock::<Queued>(2, 2);
-    "queued: three threads": PLAIN, (2, 3), ANY => all_lock::<Queued>(3, 1);
-    "queued: three threads, one comes twice": PLAIN, (1, 2), ANY => uneven();
-    "queued: two in the queue behind an owner": PLAIN, (2, 3), ANY => held::<Queued>(2, 0);
-    "queued: two in the queue behind an owner, twice": PLAIN, (1, 2), ANY => queued_up::<Queued>(2, 2, 0);
-    "queued: three in the queue behind an owner": PLAIN, (0, 1), ANY => held::<Queued>(3, 0);
-    "queued: two threads without slots": NAMELESS, (4, 8), ANY => all_lock::<Queued>(2, 2);
-    "queued: two in the queue behind an owner that comes again": PLAIN, (0, 1), ANY => queued_up::<Queued>(2, 2, 1);
-    "queued: try": PLAIN, (4, 8), EITHER => attempt_by::<Queued>(RawLock::try_lock);
-    "queued: timed": PLAIN, (3, 6), EITHER => attempt_by::<Queued>(soon);
-    "queued: dropped": PLAIN, (3, 6), DROP => dropped::<Queued>();
-    "mcs: two threads": PLAIN, (3, 6), ANY => mcs(2, 2);
-    "mcs: three threads": PLAIN, (2, 3), ANY => mcs(3, 1);
-    "mcs: try": PLAIN, (4, 8), EITHER => mcs_try();
-    "mcs: dropped": PLAIN, (3, 6), DROP => mcs_dropped();
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    types! { call spins:
+        ttas = Ttas, ttas_exponential = Ttas<Exponential>, ttas_by_distance = Ttas<ByDistance>,
+        ticket = Ticket, ticket_proportional = Ticket<Proportional>, queued = Queued;
+        scenes! { call(): uneven(), mcs(threads, rounds), mcs_try(), mcs_dropped() }
+    }
+}
+
+fn spins<L: RawTimedLock + Settles>(call: &mut Call) -> Body {
+    scenes! { call(): attempt_by::<L>(attempt: attempt_of); lock::<L>(call) }
+}
 
 impl<B: Backoff> Settles for Ttas<B> {}
 impl<B: Backoff> Settles for Ticket<B> {}
@@ -64,10 +43,6 @@ fn attempt_by<R: Settles>(attempt: fn(&R) -> bool) {
         guarded.leave();
     };
     attempt_beside(other, attempt);
-}
-
-fn soon<R: RawTimedLock>(raw: &R) -> bool {
-    raw.lock_until(EARLY)
 }
 
 /// Passes once through the queue of an MCS lock, with a node of its own that is dropped right after.

@@ -70,9 +70,9 @@ pub struct Mutant {
     /// What is wrong with it.
     pub name: &'static str,
     /// The checks of it.
-    pub checks: &'static [Check],
+    pub checks: fn() -> Vec<Check>,
     /// The models of it.
-    pub models: &'static [Model],
+    pub models: fn() -> Vec<Model>,
 }
 
 /// Gives each copy its models and checks.
@@ -84,8 +84,8 @@ macro_rules! mutants {
         pub const MUTANTS: &[Mutant] = &[$(
             Mutant {
                 name: stringify!($name),
-                checks: explicit::parking::<$name::Copy>(),
-                models: models::parking::<$name::Copy>(),
+                checks: explicit::parking::<$name::Copy>,
+                models: models::parking::<$name::Copy>,
             },
         )*];
     };

@@ -97,6 +97,36 @@ impl Setup {
         kernel: false,
         races: Races::None,
     };
+
+    /// Returns that machine with what these words add.
+    pub(crate) fn of(words: &str) -> Setup {
+        let mut setup = Setup::PLAIN;
+        for word in words.split(' ') {
+            match word {
+                "plain" => {}
+                "no-slot" => setup.identity = Identity::NoSlot,
+                "nameless" => setup.identity = Identity::Anonymous,
+                // A spin ends after its first poll.
+                "hasty" => setup.polls = 1,
+                // A spinner still spins when the stage is set.
+                "longer" => setup.polls = 6,
+                "patient" => setup.polls = u32::MAX,
+                "parks" => (setup.identity, setup.polls) = (Identity::NoSlot, 1),
+                "late" => setup.jumps += 1,
+                "alarm" => setup.alarms += 1,
+                "spurious" => setup.spurious = Some(Parked::Woken),
+                "interrupted" => setup.spurious = Some(Parked::Interrupted),
+                "newest-first" => setup.newest_first = true,
+                "late-requeue" => setup.late_requeue = true,
+                "two-cpus" => setup.cpus = 2,
+                "kernel" => setup.kernel = true,
+                "pointer-races" => setup.races = Races::Pointers,
+                "long-races" => setup.races = Races::Long,
+                _ => panic!("no such word of a machine: {word}"),
+            }
+        }
+        setup
+    }
 }
 
 /// The model checker as a platform. Only usable inside of a model.

@@ -4,8 +4,8 @@
 mod rwsem;
 mod shared;
 
-pub(crate) use rwsem::{downgrade, lower, read_first, upgradable, upgrade, upgrade_soon};
-pub(crate) use shared::{Pages, Role, read, read_soon, tries, write, write_soon};
+pub(crate) use rwsem::{read_first, role};
+pub(crate) use shared::{Pages, Role, read, shared_role, tries, write};
 
 use crate::platform::saw;
 use turnwise::RawMutex;

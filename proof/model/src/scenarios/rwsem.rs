@@ -1,12 +1,17 @@
 //! The operations of the readers-writer lock other than reading and writing.
 
-use super::{Engine, Pages, Section, in_time};
+use super::{Engine, Pages, Role, Section, in_time, shared_role};
 use crate::platform::saw;
 use turnwise::RawRwSem;
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::rwsem::Prefer::{self, Readers};
 
 type Raw<E> = RawRwSem<E>;
+
+/// Returns the role of this name.
+pub(crate) fn role<E: Engine>(name: &str) -> Role<Raw<E>> {
+    named! { name: read_first, upgradable, upgrade, upgrade_soon, downgrade, lower; shared_role(name) }
+}
 
 /// Each of these ends what its name says; the caller holds the lock that way.
 impl<E: Engine> Pages<Raw<E>> {
@@ -51,18 +56,18 @@ pub(crate) fn read_first<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.leave_reading_with(Readers);
 }
 
-pub(crate) fn upgradable<E: Engine>(pages: &Pages<Raw<E>>) {
+fn upgradable<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.upgradable_read();
     pages.leave_upgradable();
 }
 
-pub(crate) fn upgrade<E: Engine>(pages: &Pages<Raw<E>>) {
+fn upgrade<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.upgradable_read();
     pages.upgrade_and_leave();
 }
 
 /// Gives up the upgrade if that takes long.
-pub(crate) fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
+fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.upgradable_read();
     pages.section.upgradable(1);
     // SAFETY: just acquired.
@@ -77,13 +82,13 @@ pub(crate) fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
     }
 }
 
-pub(crate) fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
+fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.lock();
     pages.downgrade_and_leave();
 }
 
 /// Goes from writer to upgradable reader to reader.
-pub(crate) fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
+fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.lock();
     pages.write();
     pages.section.upgradable(1);

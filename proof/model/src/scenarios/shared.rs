@@ -10,6 +10,11 @@ pub(crate) type Pages<L> = Guarded<L>;
 /// What a thread does.
 pub(crate) type Role<L> = fn(&Pages<L>);
 
+/// Returns the role of this name.
+pub(crate) fn shared_role<L: RawTimedRwLock<Platform: Engine>>(name: &str) -> Role<L> {
+    named! { name: read, write, read_soon, write_soon }
+}
+
 /// Each of these ends what its name says; the caller holds the lock that way.
 impl<L: RawRwLock<Platform: Engine>> Pages<L> {
     pub(crate) fn leave_reading(&self) {
@@ -42,13 +47,13 @@ pub(crate) fn write<L: RawRwLock<Platform: Engine>>(pages: &Pages<L>) {
     pages.leave_writing();
 }
 
-pub(crate) fn read_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
+fn read_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
     if in_time(pages.raw.read_until(L::Platform::SOON)) {
         pages.leave_reading();
     }
 }
 
-pub(crate) fn write_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
+fn write_soon<L: RawTimedRwLock<Platform: Engine>>(pages: &Pages<L>) {
     if in_time(pages.raw.lock_until(L::Platform::SOON)) {
         pages.leave_writing();
     }

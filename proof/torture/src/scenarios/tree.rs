@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, Doing, Worker};
 use crate::object::of;
-use crate::ops::LockRecord;
+use crate::ops::{LockRecord, Tree};
 use crate::tree::{At, FileSystem};
 use crate::verdict::Verdict;
 use rand::RngExt;
@@ -14,6 +14,16 @@ use turnwise_vfs::Errno;
 use turnwise_vfs::locks::LockSet;
 
 const THREADS: usize = 4;
+
+/// Runs what the file system has for the one scenario.
+pub(super) fn paths_of(arena: &'static Arena, record: &LockRecord, tree: Tree) {
+    (tree.paths)(arena, record);
+}
+
+/// Runs what the file system has for the other.
+pub(super) fn names_of(arena: &'static Arena, record: &LockRecord, tree: Tree) {
+    (tree.names)(arena, record);
+}
 
 fn build<L: LockSet<Native>>(tree: &FileSystem<L>, directories: &[&str], files: &[&str]) {
     directories.iter().for_each(|path| tree.make_directory(path).expect("a new directory"));

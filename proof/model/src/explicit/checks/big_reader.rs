@@ -3,32 +3,16 @@
 //! A thread's CPU is its number, and there are two slots.
 
 use super::*;
-use crate::scenarios::{read, read_soon, tries, write, write_soon};
+use crate::scenarios::{read, shared_role, tries, write};
 use turnwise::RawBigReaderLock;
 
-const AGAIN: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): roles(first, who: [role]), moves(), freed() }
+}
 
-const WOKE: Shows = &["the gate's last woke", "left by the gate"];
-const BARRED: Shows = &["barred"];
-const GATE: Shows = &["left by the gate"];
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "big_reader: a reader and two writers": SLEEPS, ONCE, GATE => roles: true, &[read, write, write];
-    "big_reader: two readers and a writer": SLEEPS, ONCE, BARRED => roles: true, &[read, read, write];
-    "big_reader: a reader and a writer come again": SLEEPS, AGAIN, BARRED => roles: true, &[read, write, read];
-    "big_reader: a writer, and one that spreads": SLEEPS, AGAIN, ANY => roles: false, &[spread, write, read];
-    "big_reader: one spreads beside readers": SLEEPS, ONCE, GATE => roles: false, &[spread, read, write];
-    "big_reader: spread again and again": SLEEPS, ONCE, BARRED => roles: true, &[spread, read, write];
-    "big_reader: four threads": SLEEPS, FOUR, ANY => roles: true, &[read, write, spread, read];
-    "big_reader: one tries": SLEEPS, PAIR, &["try failed"] => roles: true, &[tries, read, write];
-    "big_reader: one tries, another spreads": SLEEPS, PAIR, ANY => roles: true, &[tries, spread, read];
-    "big_reader: time runs out": SLEEPS, TIMED_PAIR, &["gave up"] => roles: true, &[write_soon, read_soon, write];
-    "big_reader: time runs out beside readers": SLEEPS, TIMED_PAIR, &["gave up"] =>
-        roles: true, &[write_soon, read, read];
-    "big_reader: sleepers wake for nothing": SLEEPS, SIGNALS, GATE => roles: true, &[read, write, spread];
-    "big_reader: readers move": SLEEPS, (Size::of(2, 1), Size::of(3, 1)), WOKE => moves;
-    "big_reader: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
-};
+fn role(name: &str) -> Role<Raw> {
+    named! { name: spread, tries; shared_role(name) }
+}
 
 type Raw = RawBigReaderLock<2, Explicit>;
 

@@ -4,19 +4,9 @@ use super::mutex::Guarded as Locked;
 use super::*;
 use turnwise::Condvar;
 
-const ONCE: (Size, Size) = PAIR;
-const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "condvar: one is notified for each token": SLEEPS, ONCE, &["waited"] => tokens: false, false;
-    "condvar: all are notified of all tokens": SLEEPS, FOUR, &["waited"] => tokens: true, false;
-    "condvar: one waiter has no time": SLEEPS, TIMED_PAIR, &["gave up"] => tokens: false, true;
-    "condvar: all are notified, one has no time": SLEEPS, TIMED, &["gave up"] => tokens: true, true;
-    "condvar: with two mutexes": SLEEPS, FOUR, &["waited", "woken"] => two_mutexes;
-    "condvar: sleepers wake for nothing": SLEEPS, SIGNALS, &["waited"] => tokens: false, false;
-    "condvar: they do, and all are notified": SLEEPS, SIGNALS, &["waited"] => tokens: true, false;
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): tokens(all, hasty), two_mutexes() }
+}
 
 struct Queue {
     condvar: Condvar<Explicit>,
@@ -103,7 +93,7 @@ fn two_mutexes(stage: &CheckSetup, size: Size) {
     let condvar: &Condvar<Explicit> = stage.keep(Condvar::new_in());
     let sides = [(); 2].map(|()| (Locked::keep(stage), stage.keep(Cell::new(0))));
     stage.watch(|record| {
-        if record.what == "wake" && record.old == u32::MAX.into() && record.new > 0 {
+        if record.what == "wake" && record.old == u64::from(u32::MAX) && record.new > 0 {
             saw("woken");
         }
     });

@@ -3,23 +3,16 @@
 use super::*;
 use turnwise::LockRef;
 
-/// Threads that spin, though they have no names.
-const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): roles(who: [role]), last(), found() }
+}
 
-const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));
-const LOCKS: [Role; 4] = [Role::Locks; 4];
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "lockref: all lock": SPINS, PAIR, &["slept"] => roles: &LOCKS;
-    "lockref: without names": NAMELESS, PAIR, ANY => roles: &LOCKS;
-    "lockref: sleepers wake for nothing": SPINS, SIGNALS, &["slept"] => roles: &LOCKS;
-    "lockref: one has no time": SPINS, TIMED_PAIR, &["gave up"] => roles: &[Role::LocksSoon, Role::Locks, Role::Locks];
-    "lockref: the count changes among locks": SPINS, (Size::of(2, 1), Size::of(3, 1)), ANY =>
-        roles: &[Role::LocksAndCounts, Role::Counts, Role::Locks];
-    "lockref: counts alone": SPINS, COUNTS, ANY => roles: &[Role::Counts, Role::Counts, Role::Finds];
-    "lockref: the last reference": SPINS, FOUR, &["freed"] => last;
-    "lockref: the last reference, beside who looks": SPINS, FOUR, &["lost"] => found;
-};
+fn role(name: &str) -> Role {
+    named! { name:
+        locks = Role::Locks, locks_and_counts = Role::LocksAndCounts, locks_soon = Role::LocksSoon,
+        counts = Role::Counts, finds = Role::Finds,
+    }
+}
 
 /// What a thread does in each round.
 #[derive(Clone, Copy)]

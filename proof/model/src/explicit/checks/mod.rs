@@ -1,21 +1,5 @@
 //! The checks, one file per lock.
 
-/// Lists the checks of a lock: name, machine, the bounded and the wide size, what must be seen, and the function that
-/// makes the objects and the threads, with what it gets beside the set-up and the size.
-macro_rules! checks {
-    ($($name:literal: $machine:expr, $sizes:expr, $shows:expr => $scene:path $(: $($argument:expr),+)?;)*) => {
-        &[$(
-            Check {
-                name: $name,
-                machine: $machine,
-                sizes: $sizes,
-                shows: $shows,
-                body: |stage, size| $scene(stage, size $(, $($argument),+)?),
-            },
-        )*]
-    };
-}
-
 mod big_reader;
 mod condvar;
 mod lockref;
@@ -29,54 +13,56 @@ mod rwsem;
 mod semaphore;
 mod slots;
 
-use super::check::{Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
+use super::check::{Body, Check, CheckSetup, Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::scrub;
 use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::lock::Lock;
-use crate::parking::Shipped;
-use crate::platform::{Identity, saw};
+use crate::parking::{Shipped, Source};
+use crate::platform::saw;
 use crate::scenarios::{self, Engine, Pages, Role, Section as _};
+use crate::table::{self, Call, Row};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ptr;
+use std::sync::LazyLock;
 use turnwise::platform::{Clock, Deadline, Platform, Word};
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::wait::Tuned;
 
-pub(crate) use parking::of as parking;
+static CHECKS: LazyLock<BTreeMap<Lock, Vec<Check>>> = LazyLock::new(read::<Shipped>);
+
+/// Reads all checks; those of the parking table with one copy of it.
+fn read<S: Source>() -> BTreeMap<Lock, Vec<Check>> {
+    table::read(include_str!("../checks.toml"), |lock, row: &Row<&str>| Check {
+        name: row.name,
+        machine: Machine::of(row.machine),
+        sizes: (Size::read(row.bounds.0), Size::read(row.bounds.1)),
+        shows: row.shows(),
+        body: row.scene(|call| scene::<S>(lock, call)),
+    })
+}
 
 /// Returns the checks of one lock.
 pub fn of(lock: Lock) -> &'static [Check] {
-    match lock {
-        Lock::Mutex => mutex::CHECKS,
-        Lock::RwSem => rwsem::CHECKS,
-        Lock::BigReader => big_reader::CHECKS,
-        Lock::Semaphore => semaphore::CHECKS,
-        Lock::Osq => osq::CHECKS,
-        Lock::LockRef => lockref::CHECKS,
-        Lock::Condvar => condvar::CHECKS,
-        Lock::Reentrant => reentrant::CHECKS,
-        Lock::PreloadCond => preload_cond::CHECKS,
-        Lock::PreloadWord => preload_word::CHECKS,
-        Lock::Slots => slots::CHECKS,
-        Lock::Parking => parking::of::<Shipped>(),
-        _ => &[],
+    CHECKS.get(&lock).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the checks of one copy of the parking table.
+pub(crate) fn parking<S: Source>() -> Vec<Check> {
+    read::<S>().remove(&Lock::Parking).unwrap_or_default()
+}
+
+fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
+    by_lock! { lock call:
+        Mutex = mutex, RwSem = rwsem, BigReader = big_reader, Semaphore = semaphore, Osq = osq, LockRef = lockref,
+        Condvar = condvar, Reentrant = reentrant, PreloadCond = preload_cond, PreloadWord = preload_word,
+        Slots = slots, Parking = parking <S>,
     }
 }
 
-type Shows = &'static [&'static str];
-const ANY: Shows = &[];
-
-const SPINS: Machine = Machine::SPINS;
-const SLEEPS: Machine = Machine::SLEEPS;
-const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
-
-const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
-const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const PAIR: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
-const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
-const SIGNALS: (Size, Size) = (Size::of(2, 2).woken_spuriously(), Size::of(3, 1).woken_spuriously());
-const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
-const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+fn body(body: impl Fn(&CheckSetup, Size) + Send + Sync + 'static) -> Body {
+    Box::leak(Box::new(body))
+}
 
 /// Sleeps at once, and requests a hand-off as soon as it was woken without success.
 const AT_ONCE: Tuned = Tuned { spin_ns: Some(0), handoff_after_ns: Some(0), yield_after_ns: None };

@@ -4,58 +4,23 @@ use super::*;
 use std::ops::Deref;
 use turnwise::RawMutex;
 
-const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size):
+        roles(who: [role]), often(), forks(), lapses(), lapses_timed(),
+        stops(anywhere, other: role), tuned(), freed(),
+    }
+}
 
-const REQUEST: Shows = &["requested", "handed off"];
-const REQUEST_SPINS: Shows = &["requested", "handed off", "spun while first"];
-const DUTY: Shows = &["spun with a duty"];
+/// What a thread does, and whether it enters for certain.
+type Role = (fn(&Guarded), bool);
 
-const TIMED: Size = Size::of(3, 1).timed(1);
-const TIMED_LATE: Size = TIMED.late(1);
-const TIMED_TWICE: Size = Size::of(3, 1).timed(2).late(1);
-const TWO_TIMED: Size = Size::of(2, 2).timed(1);
-const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
-const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(3, 1).woken_spuriously().late(1));
-const LAPSES: (Size, Size) = (Size::of(3, 2).late(1).timed(1), Size::of(3, 3).late(1).timed(1));
-const LAPSES_SPIN: (Size, Size) = (Size::of(2, 3).late(1).timed(1), Size::of(3, 2).late(1).timed(1));
-const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(2));
-const GIVEN_UP: Shows = &["requested", "lapsed", "gave up while first"];
-const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 3).stopped());
-const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).stopped(), Size::of(2, 5).stopped());
-const FORKED_TWICE: Size = Size::of(2, 2).late(1).forked();
-const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "mutex: all sleep": SLEEPS, ONCE, ANY => all_lock;
-    "mutex: two sleep": SLEEPS, (Size::of(2, 3), Size::of(2, 8)), ANY => all_lock;
-    "mutex: four sleep": SLEEPS, FOUR, ANY => all_lock;
-    "mutex: without names": NAMELESS, ONCE, ANY => all_lock;
-    "mutex: all spin": SPINS, PAIR, ANY => all_lock;
-    "mutex: one comes often": SPINS, (Size::of(2, 6), Size::of(3, 3)), DUTY => often;
-    "mutex: owners leave their CPUs": LEAVES, PAIR, ANY => all_lock;
-    "mutex: hand-off requests": SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), REQUEST => all_lock;
-    "mutex: two request hand-offs in turn": SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), REQUEST =>
-        all_lock;
-    "mutex: hand-off requests and spins": SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), REQUEST_SPINS =>
-        all_lock;
-    "mutex: one tries": SLEEPS, ONCE, &["try failed"] => tries;
-    "mutex: time runs out": SLEEPS, (TIMED, TIMED_TWICE), &["gave up"] => timed;
-    "mutex: a hand-off waiter's time runs out": SLEEPS, (TIMED_LATE, TIMED_TWICE), &["gave up while first"] => timed;
-    "mutex: fair releases": SLEEPS, LATE_PAIR, &["granted"] => fair;
-    "mutex: fair releases, timed": SLEEPS, (TWO_TIMED, TIMED_THRICE), &["granted", "gave up"] => fair_and_timed;
-    "mutex: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => all_lock;
-    "mutex: forked children": SLEEPS, (FORKED_TWICE, FORKED_WIDE), &["forked", "requested"] => forks;
-    "mutex: a hand-off lapses": SLEEPS, LAPSES, &["requested", "lapsed", "handed off"] => lapses;
-    "mutex: a hand-off lapses beside spins": SPINS, LAPSES_SPIN, &["requested", "lapsed", "handed off"] => lapses;
-    "mutex: a hand-off request lapses and is given up": SLEEPS, LAPSES_TIMED, GIVEN_UP => lapses_timed;
-    "mutex: a waiter is stopped": SLEEPS, STOPPED, &["requested", "lapsed", "stopped"] => stops;
-    "mutex: a waiter is stopped beside tries": SLEEPS, STOPPED, &["try failed", "stopped"] => stops_beside_tries;
-    "mutex: stopped anywhere": SLEEPS, STOPPED_PAIR, &["requested", "lapsed", "stopped"] => stops_anywhere;
-    "mutex: stopped after a fair release": SLEEPS, STOPPED_PAIR, &["granted", "stopped"] => stops_granted;
-    "mutex: each wait has other settings": SPINS, PAIR, &["requested"] => tuned;
-    "mutex: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
-    "mutex: freed after the last release, spins": SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"] => freed;
-};
+fn role(name: &str) -> Role {
+    named! { name:
+        round = (|guarded| guarded.round(), true), round_fair = (Guarded::round_fair, true),
+        round_soon = (|guarded| guarded.round_soon(), false), try_once = (Guarded::try_once, false),
+        try_first = (Guarded::try_first, true),
+    }
+}
 
 const OWNER: u64 = 0xffff;
 const GRANTED: u64 = 1 << 29;
@@ -124,6 +89,22 @@ impl Guarded {
         self.leave();
     }
 
+    fn try_once(&self) {
+        if self.raw.try_lock() {
+            self.leave();
+        } else {
+            saw("try failed");
+        }
+    }
+
+    fn try_first(&self) {
+        if !self.raw.try_lock() {
+            saw("try failed");
+            self.raw.lock();
+        }
+        self.leave();
+    }
+
     fn round_fair(&self) {
         self.raw.lock();
         self.leave_fairly();
@@ -145,10 +126,14 @@ impl Guarded {
     }
 }
 
-fn all_lock(stage: &CheckSetup, size: Size) {
+/// Each thread has a role; the last one is that of all others, too.
+fn roles(stage: &CheckSetup, size: Size, who: &'static [Role]) {
     let guarded = Guarded::keep(stage);
-    stage.spawn_many(size.threads, size.rounds, move || guarded.round());
-    guarded.settled(stage, size.threads * size.rounds as usize);
+    let roles = (0..size.threads).map(|thread| who[thread.min(who.len() - 1)]);
+    for (role, _) in roles.clone() {
+        stage.spawn_rounds(size.rounds, move || role(guarded));
+    }
+    guarded.settled(stage, roles.filter(|role| role.1).count() * size.rounds as usize);
 }
 
 /// Threads that sleep at once, and request a hand-off as soon as they are woken without success; threads that request
@@ -169,14 +154,6 @@ fn often(stage: &CheckSetup, size: Size) {
     stage.spawn_rounds(size.rounds, move || guarded.round());
     stage.spawn_many(size.threads - 1, 1, move || guarded.round());
     guarded.settled(stage, size.threads - 1 + size.rounds as usize);
-}
-
-/// One thread does something other than lock and unlock.
-fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
-    let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || what(guarded));
-    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round());
-    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
 /// The first thread has the lock and acquires it repeatedly past the requests of others, which may not come in time.
@@ -213,7 +190,7 @@ fn lapses_timed(stage: &CheckSetup, size: Size) {
 
 /// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps. The next comes
 /// repeatedly, and others once: they still get their turns.
-fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)) {
+fn stops(stage: &CheckSetup, size: Size, anywhere: bool, (other, _): Role) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
         let lock = || guarded.raw.lock_tuned(AT_ONCE);
@@ -235,55 +212,6 @@ fn one_stops(stage: &CheckSetup, size: Size, anywhere: bool, other: fn(&Guarded)
         assert!(guarded.section.entered.get() as usize >= sections + usize::from(!stopped));
         guarded.is_free();
     });
-}
-
-fn stops(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, false, |guarded| guarded.round());
-}
-
-fn stops_anywhere(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, true, |guarded| guarded.round());
-}
-
-fn stops_granted(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, true, Guarded::round_fair);
-}
-
-fn stops_beside_tries(stage: &CheckSetup, size: Size) {
-    one_stops(stage, size, false, |guarded| {
-        if !guarded.raw.try_lock() {
-            saw("try failed");
-            guarded.raw.lock();
-        }
-        guarded.leave();
-    });
-}
-
-fn tries(stage: &CheckSetup, size: Size) {
-    one_does(stage, size, |guarded| {
-        if guarded.raw.try_lock() {
-            guarded.leave();
-        } else {
-            saw("try failed");
-        }
-    });
-}
-
-fn timed(stage: &CheckSetup, size: Size) {
-    one_does(stage, size, |guarded| guarded.round_soon());
-}
-
-fn fair(stage: &CheckSetup, size: Size) {
-    one_does(stage, size, Guarded::round_fair);
-}
-
-/// One thread releases fairly, one has a deadline, the others lock.
-fn fair_and_timed(stage: &CheckSetup, size: Size) {
-    let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || guarded.round_fair());
-    stage.spawn_rounds(size.rounds, move || guarded.round_soon());
-    stage.spawn_many(size.threads - 2, size.rounds, move || guarded.round());
-    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
 
 /// The first thread may fork while it has the lock. The child has none of the others, but one of its own: hand-offs to

@@ -3,32 +3,12 @@
 use super::*;
 use turnwise::osq::Osq;
 
-/// No thread leaves before it is first.
-const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
-/// A waiter may leave, since the thread before it is off its CPU.
-const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
-
 /// What threads leave behind in the empty queue.
 const SPIN_HINT: u16 = 0x5a5a;
 
-const FIRST: Shows = &["first"];
-const LEFT: Shows = &["first", "left"];
-const FORKS: Shows = &["first", "forked"];
-const LEFT_AND_FORKED: Shows = &["first", "left", "forked"];
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "osq: all wait": PATIENT, (Size::of(3, 2), Size::of(4, 2)), FIRST => all;
-    "osq: two may leave": HASTY, (Size::of(2, 3), Size::of(2, 8)), LEFT => all;
-    "osq: three may leave": HASTY, (Size::of(2, 2), Size::of(3, 2)), LEFT => all;
-    "osq: four may leave": HASTY, FOUR, LEFT => all;
-    "osq: a hint is left beside them": PATIENT, (Size::of(2, 2), Size::of(3, 2)), FIRST => hinted;
-    "osq: a hint is left beside them, and they may leave": HASTY, PAIR, LEFT => hinted;
-    "osq: forked children": PATIENT, THREE_FORKED, FORKS => forks;
-    "osq: forked children, some may leave": HASTY, FORKED_PAIR, LEFT_AND_FORKED => forks;
-};
-
-const FORKED_PAIR: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
-const THREE_FORKED: (Size, Size) = (Size::of(3, 1).forked(), Size::of(3, 2).forked());
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): all(), hinted(), forks() }
+}
 
 struct Queue {
     osq: Osq<Explicit>,

@@ -1,7 +1,6 @@
 //! The portable platform's table of sleeping threads.
 
 use super::*;
-use crate::explicit::Machine as Setting;
 use crate::parking::{Link, Machine, Source, Stage, System, change, counts, lanes, pass, token, words};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -86,36 +85,13 @@ impl Stage for CheckSetup {
     }
 }
 
-/// Records lie on stacks.
-const SETTING: Setting = Setting { stacks_are_shared: true, ..Setting::SPINS };
-/// A thread that is not woken, or woken without success, relies on its deadline.
-const TIMELY: Setting = Setting { time_helps: true, ..SETTING };
-const TWO: (Size, Size) = (Size::of(2, 2), Size::of(2, 4));
-const ALL_FOUR: (Size, Size) = (Size::of(4, 1), Size::of(4, 1));
-const SIGNALS: (Size, Size) = (Size::of(3, 1).woken_spuriously(), Size::of(4, 1).woken_spuriously());
-/// Every thread's time may run out.
-const COUNTS: (Size, Size) = (Size::of(3, 1).timed(2), Size::of(4, 1).timed(3));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(1).woken_spuriously());
-
 type Of<S> = <S as Source>::Table<Explicit>;
 
-/// The checks of one copy of the table.
-struct Checks<S>(S);
-
-impl<S: Source> Checks<S> {
-    const ALL: &'static [Check] = checks! {
-        "parking: a word is passed on": SETTING, TWO, &["woke"] => pass::<_, Of<S>>;
-        "parking: all wait for a change": SETTING, FOUR, &["woke several"] => change::<_, Of<S>>;
-        "parking: sleeps end for nothing": SETTING, SIGNALS, &["woke several"] => change::<_, Of<S>>;
-        "parking: two lanes of one word": SETTING, FOUR, &["woke"] => lanes::<_, Of<S>>;
-        "parking: as many are woken as wake-ups say": TIMELY, COUNTS, &["woke several", "gave up"] =>
-            counts::<_, Of<S>>;
-        "parking: a timed waiter and a patient one": TIMELY, TIMED, &["got it in time", "gave up"] => token::<_, Of<S>>;
-        "parking: two words in one bucket": SETTING, ALL_FOUR, &["woke several"] => words::<_, Of<S>>;
+pub(super) fn scene<S: Source>(call: &mut Call) -> Body {
+    let name = call.name;
+    let scene: fn(&CheckSetup, Size) = named! { name:
+        pass = pass::<_, Of<S>>, change = change::<_, Of<S>>, lanes = lanes::<_, Of<S>>,
+        counts = counts::<_, Of<S>>, token = token::<_, Of<S>>, words = words::<_, Of<S>>,
     };
-}
-
-/// Returns the checks of one copy of the table.
-pub(crate) const fn of<S: Source>() -> &'static [Check] {
-    Checks::<S>::ALL
+    body(scene)
 }

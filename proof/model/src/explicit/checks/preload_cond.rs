@@ -11,22 +11,14 @@ use turnwise::wait::SpinThenSleep;
 #[path = "../../../../../crates/preload/src/cond/protocol.rs"]
 mod protocol;
 
-/// A waiter that has a deadline, and that no thread signals, relies on that deadline.
-const WITH_TIME: Machine = Machine { time_helps: true, ..SLEEPS };
-const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).woken_spuriously());
-const SPURIOUS: (Size, Size) = (Size::of(2, 1).woken_spuriously(), Size::of(3, 1).woken_spuriously());
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): tokens(kind: kind), destroyed() }
+}
 
-pub(super) const CHECKS: &[Check] = checks! {
-    "preload cond: a signal for each token": WITH_TIME, PAIR, &["waited"] => tokens: Kind::Signals;
-    "preload cond: a broadcast for all tokens": WITH_TIME, FOUR, &["waited"] => tokens: Kind::Broadcasts;
-    "preload cond: one waiter has no time": WITH_TIME, TIMED, &["gave up"] => tokens: Kind::Hasty;
-    "preload cond: a waiter may be cancelled": WITH_TIME, TIMED, &["cancelled"] => tokens: Kind::Cancels;
-    "preload cond: sleepers wake for nothing": WITH_TIME, SPURIOUS, &["waited"] => tokens: Kind::Signals;
-    "preload cond: who looked vanished in a fork": WITH_TIME, PAIR, &["waited"] => tokens: Kind::Inherits;
-    "preload cond: one has not the mutex": WITH_TIME, FOUR, &["refused"] => tokens: Kind::Refused;
-    "preload cond: destroyed after a broadcast": WITH_TIME, TWO, &["destroyed", "destroyer slept"] => destroyed;
-};
+fn kind(name: &str) -> Kind {
+    use Kind::{Broadcasts, Cancels, Hasty, Inherits, Refused, Signals};
+    named! { name: Signals, Broadcasts, Inherits, Hasty, Refused, Cancels }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {

@@ -8,16 +8,13 @@ use line::{QueueWord, RENEWING};
 use turnwise::backoff::NoBackoff;
 use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
 
-const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
-/// No spin ends without success.
-const PATIENT: Machine = Machine { spins_end: false, ..SPINS };
-const RENEWED: Shows = &["forked", "renewed"];
+pub(super) fn scene(call: &mut Call) -> Body {
+    types! { call lock: ticket = RawTicketLock<NoBackoff, Explicit>, queued = RawQueuedSpinLock<Explicit> }
+}
 
-pub(super) const CHECKS: &[Check] = checks! {
-    "preload word: a ticket lock in a forked child": PATIENT, FORKS, RENEWED =>
-        forks::<RawTicketLock<NoBackoff, Explicit>>;
-    "preload word: a queued lock in a forked child": PATIENT, FORKS, RENEWED => forks::<RawQueuedSpinLock<Explicit>>;
-};
+fn lock<R: RawLock<Platform = Explicit>>(call: &mut Call) -> Body {
+    scenes! { call(stage, size): forks::<R>() }
+}
 
 struct Guarded {
     word: QueueWord<Explicit>,

@@ -3,14 +3,9 @@
 use super::*;
 use turnwise::{RawReentrantMutex, RawTimedLock};
 
-const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
-const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));
-
-pub(super) const CHECKS: &[Check] = checks! {
-    "reentrant: all lock twice": SLEEPS, SIZES, &["entered again"] => all: false;
-    "reentrant: one has no time": SLEEPS, TIMED, &["entered again", "gave up"] => all: true;
-    "reentrant: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): all(timed), freed() }
+}
 
 type Guarded = scenarios::Guarded<RawReentrantMutex<Explicit>>;
 

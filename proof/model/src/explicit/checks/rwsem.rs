@@ -1,90 +1,25 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
 use super::*;
-use crate::scenarios::{
-    downgrade, lower, read, read_first, read_soon, upgradable, upgrade, upgrade_soon, write, write_soon,
-};
+use crate::scenarios::write;
 use turnwise::RawRwSem;
 use turnwise::platform::SpinLimit;
 use turnwise::rwsem::Prefer;
 
-const SPIN_LATE: (Size, Size) = (Size::of(2, 2).late(1), Size::of(3, 1).late(1));
-const LATE: (Size, Size) = (Size::of(3, 1).late(1), Size::of(3, 1).late(2));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2));
-const TIMED_LATE: (Size, Size) = (Size::of(2, 3).timed(1).late(1), Size::of(3, 1).timed(1).late(1));
-const AGAIN: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
-const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
-const STOPPED: (Size, Size) = (Size::of(3, 2).stopped(), Size::of(3, 2).stopped());
-const STOPPED_ONCE: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
-const STOPPED_PAIR: (Size, Size) = (Size::of(2, 3).late(1).stopped(), Size::of(3, 2).late(1).stopped());
-const LAPSES_TIMED: (Size, Size) = (Size::of(3, 3).timed(1), Size::of(3, 4).timed(1));
-const GIVEN_UP: Shows = &["requested", "lapsed", "gave up"];
-const LAPSES: Shows = &["requested", "lapsed", "stopped"];
-const BESIDE_LATE: (Size, Size) = (Size::of(3, 2).late(1), Size::of(3, 2).late(2));
-const FORKS: Shows = &["forked"];
-const VOID: Shows = &["forked", "requested", "stale hand-off cleared"];
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size):
+        roles(who: [role]), tries_again(prefer: prefer), often(), forks(writes, who: [role], child: [role]),
+        beside(who: [role]), stops(holds, who: [role]), freed(),
+    }
+}
 
-pub(super) const CHECKS: &[Check] = checks! {
-    "rwsem: a reader and two writers": SLEEPS, ONCE, &["stole"] => roles: &[read, write, write];
-    "rwsem: two readers and a writer": SLEEPS, ONCE, &["took back"] => roles: &[read, read, write];
-    "rwsem: readers first": SLEEPS, ONCE, ANY => roles: &[read_first, read_first, write];
-    "rwsem: a reader reads again": SLEEPS, ONCE, &["read again"] => roles: &[read_again, write, read];
-    "rwsem: a reader reads again past a request": SLEEPS, LATE, &["read again", "requested"] =>
-        roles: &[read_again, write, write];
-    "rwsem: a reader reads again past an upgrade": SLEEPS, LATE, &["read again", "upgraded"] =>
-        roles: &[read_again, upgrade, write];
-    "rwsem: readers go first past an upgrade": SLEEPS, LATE, &["upgraded"] => roles: &[read_first, upgrade, read];
-    "rwsem: readers go first past an upgrade that gives up": SLEEPS, TIMED_PAIR, &["gave up upgrading"] =>
-        roles: &[upgrade_soon, read_first, write];
-    "rwsem: readers of both kinds": SLEEPS, LATE, ANY => roles: &[read_first, read, write];
-    "rwsem: four threads": SLEEPS, FOUR, ANY => roles: &[read, upgrade, write, write];
-    "rwsem: an upgrade": SLEEPS, ONCE, &["upgraded"] => roles: &[upgrade, read, write];
-    "rwsem: two upgrade": SLEEPS, ONCE, &["upgraded"] => roles: &[upgrade, upgrade, read];
-    "rwsem: downgrades": SLEEPS, PAIR, ANY => roles: &[downgrade, lower, read];
-    "rwsem: one tries": SLEEPS, ONCE, &["try failed"] => roles: &[tries, read, write];
-    "rwsem: a writer that has left tries again": SLEEPS, AGAIN, &["try failed", "took back"] =>
-        tries_again: Prefer::Writers;
-    "rwsem: a writer that has left tries again, and readers go first": SLEEPS, AGAIN, &["try failed"] =>
-        tries_again: Prefer::Readers;
-    "rwsem: hand-off requests": SLEEPS, LATE, &["requested", "handed off"] => roles: &[read, write, write];
-    "rwsem: each wait has other settings": SPINS, ONCE, &["requested"] => roles: &[read_tuned, write_tuned, write];
-    "rwsem: readers claim": SLEEPS, LATE, &["requested"] => roles: &[read, read, write];
-    "rwsem: upgradable readers request hand-offs": SLEEPS, LATE_PAIR, &["requested"] => roles: &[upgrade, write, read];
-    "rwsem: time runs out": SLEEPS, TIMED, &["gave up"] => roles: &[write_soon, read_soon, write];
-    "rwsem: beside readers": SLEEPS, TIMED, &["gave up"] => roles: &[write_soon, read, read];
-    "rwsem: an upgrade gives up": SLEEPS, TIMED_PAIR, &["gave up upgrading"] => roles: &[upgrade_soon, read, write];
-    "rwsem: a hand-off waiter's time runs out": SLEEPS, TIMED_LATE, &["gave up while first"] =>
-        roles: &[write_soon, write, read];
-    "rwsem: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => roles: &[read, write, upgrade];
-    "rwsem: writers spin": SPINS, PAIR, ANY => roles: &[write, write, write];
-    "rwsem: readers and writers spin": SPINS, PAIR, ANY => roles: &[read, write, upgrade];
-    "rwsem: writers request and spin": SPINS, SPIN_LATE, &["requested", "spun while first"] =>
-        roles: &[write, write, read];
-    "rwsem: readers request and spin": SPINS, SPIN_LATE, &["requested"] => roles: &[read, write, write];
-    "rwsem: a writer comes often": SPINS, (Size::of(2, 6), Size::of(3, 2)), &["spun with a duty"] => often;
-    "rwsem: a writer forks": SLEEPS, FORKED, VOID => forks: true, &[write, read_first], &[write, read];
-    "rwsem: a writer forks before readers": SLEEPS, FORKED, VOID => forks: true, &[read, upgrade], &[write, read];
-    "rwsem: a reader forks": SLEEPS, FORKED, FORKS => forks: false, &[upgrade, write], &[write, read];
-    "rwsem: a writer forks before spinners": SPINS, FORKED_ONCE, FORKS => forks: true, &[write, write], &[write];
-    "rwsem: a reader beside an upgradable reader": SLEEPS, ONCE, ANY => beside: &[upgradable];
-    "rwsem: a reader beside an upgradable reader, past a request": SLEEPS, BESIDE_LATE, &["requested"] =>
-        beside: &[upgradable];
-    "rwsem: all kinds beside an upgrade": SLEEPS, FOUR, &["upgraded"] => roles: &[upgrade, upgradable, read, write];
-    "rwsem: two wait to be upgradable": SLEEPS, LATE, &["requested"] => roles: &[upgradable, upgradable, upgrade];
-    "rwsem: a hand-off request lapses and is given up": SLEEPS, LAPSES_TIMED, GIVEN_UP =>
-        stops: true, &[write_tuned_soon, write, write_tuned];
-    "rwsem: a writer is stopped": SLEEPS, STOPPED, LAPSES => stops: true, &[write_tuned, write, read];
-    "rwsem: a writer is stopped beside writers": SLEEPS, STOPPED, LAPSES => stops: true, &[write_tuned, write, write];
-    "rwsem: a writer is stopped beside readers": SLEEPS, STOPPED_ONCE, &["stopped"] =>
-        stops: false, &[write_tuned, read, read];
-    "rwsem: a reader is stopped": SLEEPS, STOPPED_PAIR, LAPSES => stops: true, &[read_tuned, write, read];
-    "rwsem: a waiter is stopped beside tries": SLEEPS, STOPPED, &["stopped"] =>
-        stops: true, &[write_tuned, write, tries];
-    "rwsem: an upgradable reader is stopped": SLEEPS, STOPPED_PAIR, LAPSES => stops: true, &[upgradable, write, read];
-    "rwsem: a waiter is stopped beside upgradable readers": SLEEPS, STOPPED_ONCE, &["stopped"] =>
-        stops: false, &[write_tuned, upgrade, upgradable];
-    "rwsem: freed after the last release": SLEEPS, FOUR, &["freed"] => freed;
-};
+fn role(name: &str) -> Role<Raw> {
+    named! { name: read_again, read_tuned, write_tuned, write_tuned_soon, tries; scenarios::role(name) }
+}
+
+fn prefer(name: &str) -> Prefer {
+    named! { name: readers = Prefer::Readers, writers = Prefer::Writers }
+}
 
 const COUNT: u64 = (1 << 21) - 1;
 const UPGRADABLE: u64 = 1 << 27;

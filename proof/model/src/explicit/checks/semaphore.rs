@@ -5,36 +5,23 @@ use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Semaphore;
 use turnwise::platform::IntWord;
 
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).late(1));
-const STOPPED: (Size, Size) = (Size::of(3, 1).stopped(), Size::of(3, 2).stopped());
-const STOPPED_PAIR: (Size, Size) = (Size::of(2, 2).stopped(), Size::of(2, 4).stopped());
-const STOPPED_LATE: (Size, Size) = (Size::of(3, 1).stopped().late(1), Size::of(3, 2).stopped().late(1));
-const GIVEN_UP: (Size, Size) = (Size::of(3, 1).timed(3), Size::of(4, 1).timed(3));
-/// The deadlines of sleepers pass, which is what ends the lapse.
-const TIMELY: Machine = Machine { time_helps: true, ..Machine::SLEEPS };
-const HANDOFF_LAPSES: Shows = &["requested", "lapsed", "stopped"];
-const LAPSES: Shows = &["lapsed", "stopped"];
-const VOID: Shows = &["forked", "stale place cleared"];
+pub(super) fn scene(call: &mut Call) -> Body {
+    match call.name {
+        "fair" => kind::<true>(call.of_type()),
+        "barging" => kind::<false>(call.of_type()),
+        _ => scenes! { call(stage, size): gives_up_in_its_stead() },
+    }
+}
 
-pub(super) const CHECKS: &[Check] = checks! {
-    "semaphore: one permit": SLEEPS, ONCE, &["passed on"] => wants::<false>: 1, &[1];
-    "semaphore: one permit, fair": SLEEPS, FOUR, &["passed on"] => wants::<true>: 1, &[1];
-    "semaphore: two permits, some want both": SLEEPS, ONCE, &["passed on"] => wants::<false>: 2, &[2, 1];
-    "semaphore: some want both, fair": SLEEPS, FOUR, &["passed on"] => wants::<true>: 2, &[2, 1];
-    "semaphore: four threads": SLEEPS, FOUR, &["passed on"] => wants::<false>: 2, &[2, 1];
-    "semaphore: hand-off requests": SLEEPS, LATE_PAIR, &["requested"] => wants::<false>: 1, &[1];
-    "semaphore: time runs out": SLEEPS, TIMED, &["gave up", "left first"] => timed::<false>;
-    "semaphore: time runs out, fair": SLEEPS, TIMED, &["gave up", "left first"] => timed::<true>;
-    "semaphore: forked children": SLEEPS, FORKED, VOID => forks::<false>;
-    "semaphore: forked children, fair": SLEEPS, FORKED, VOID => forks::<true>;
-    "semaphore: sleepers wake for nothing": SLEEPS, SIGNALS, ANY => wants::<false>: 2, &[2, 1];
-    "semaphore: they wake for nothing, fair": SLEEPS, SIGNALS, ANY => wants::<true>: 2, &[2, 1];
-    "semaphore: the first is stopped": SLEEPS, STOPPED, LAPSES => stops::<false>: false;
-    "semaphore: it is stopped as it requests permits": SLEEPS, STOPPED_LATE, HANDOFF_LAPSES => stops::<false>: false;
-    "semaphore: the first is stopped, fair": SLEEPS, STOPPED, LAPSES => stops::<true>: false;
-    "semaphore: its substitute gives up": TIMELY, GIVEN_UP, &["gave up"] => gives_up_in_its_stead;
-    "semaphore: stopped anywhere": SLEEPS, STOPPED_PAIR, &["stopped"] => stops::<false>: true;
-};
+fn kind<const FAIR: bool>(call: &mut Call) -> Body {
+    scenes! { call(stage, size):
+        wants::<FAIR>(permits, each: [number]), timed::<FAIR>(), stops::<FAIR>(anywhere), forks::<FAIR>(),
+    }
+}
+
+fn number(word: &str) -> u32 {
+    word.parse().expect("a number of permits")
+}
 
 const PERMITS: u64 = (1 << 24) - 1;
 const GENERATION: u32 = 0xf << 24;

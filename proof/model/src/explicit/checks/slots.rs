@@ -2,20 +2,20 @@
 //! `crates/turnwise/src/platform/native`, where all is static and tied to the C library. `tests/transcriptions.rs`
 //! compares the two.
 
-use super::SLEEPS;
+use super::body;
 use crate::explicit::Size;
-use crate::explicit::check::{Check, CheckSetup, bury};
+use crate::explicit::check::{Body, CheckSetup, bury};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
+use crate::table::Call;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use turnwise::platform::{IntWord, Pause, Platform, Word};
 
-pub(super) const CHECKS: &[Check] = checks! {
-    "slots: taken and given back": SLEEPS, (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"] => slots;
-    "slots: an exiting thread is looked at": SLEEPS, (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"] => exits;
-};
+pub(super) fn scene(call: &mut Call) -> Body {
+    scenes! { call(stage, size): slots(), exits() }
+}
 
 const SLOTS: usize = 2;
 

@@ -14,37 +14,19 @@ impl<V: Policy> Settles for DCount<V, Loom> {
     }
 }
 
-const LAST: Shows = &["last", "not last"];
-const FATE: Shows = &["found", "dead", "killed", "in use"];
+pub(in crate::models) fn scene(call: &mut Call) -> Body {
+    types! { call count: under_lock = UnderLock, cmpxchg = CmpXchg, lockref = LockRef;
+        scenes! { call(): counted_while_locked(), found_while_locked() }
+    }
+}
 
-pub(super) const MODELS: &[Model] = models! { DCount:
-    "d_count under lock: two share": PLAIN, (3, 6), LAST => shared_by::<UnderLock>(2);
-    "d_count under lock: two come and go": PLAIN, (2, 4), LAST => come_and_go::<UnderLock>(2);
-    "d_count under lock: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<UnderLock>(1, 1);
-    "d_count under lock: two kill": PLAIN, (1, 2), FATE => found_or_killed::<UnderLock>(2, 1);
-    "d_count under lock: two find and go": PLAIN, (2, 4), LAST => find_and_go::<UnderLock>();
-    "d_count by cmpxchg: two share": PLAIN, (3, 6), LAST => shared_by::<CmpXchg>(2);
-    "d_count by cmpxchg: three share": PLAIN, (2, 3), LAST => shared_by::<CmpXchg>(3);
-    "d_count by cmpxchg: two come and go": PLAIN, (2, 4), LAST => come_and_go::<CmpXchg>(2);
-    "d_count by cmpxchg: one comes after the last put": PLAIN, (1, 2), LAST => after_the_last::<CmpXchg>();
-    "d_count by cmpxchg: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<CmpXchg>(1, 1);
-    "d_count by cmpxchg: two find, one kills": PLAIN, (1, 2), FATE => found_or_killed::<CmpXchg>(1, 2);
-    "d_count by cmpxchg: two find and go": PLAIN, (2, 4), LAST => find_and_go::<CmpXchg>();
-    "lockref: two share": PLAIN, (3, 6), LAST => shared_by::<LockRef>(2);
-    "lockref: three share": PLAIN, (2, 3), LAST => shared_by::<LockRef>(3);
-    "lockref: two come and go": PLAIN, (2, 4), LAST => come_and_go::<LockRef>(2);
-    "lockref: one comes after the last put": PLAIN, (1, 2), LAST => after_the_last::<LockRef>();
-    "lockref: two lock": PLAIN, (3, 6), ANY => all_lock::<DCount<LockRef, Loom>>(2, 2);
-    "lockref: three lock": PLAIN, (1, 2), ANY => all_lock::<DCount<LockRef, Loom>>(3, 1);
-    "lockref: try to lock": PLAIN, (3, 6), EITHER => attempt::<DCount<LockRef, Loom>>();
-    "lockref: counted while another has the lock": PLAIN, (2, 4), &["waited"] => counted_while_locked();
-    "lockref: found while another has the lock": PLAIN, (2, 4), &["found", "killed", "in use"] => found_while_locked();
-    "lockref: found or killed": PLAIN, (3, 6), FATE => found_or_killed::<LockRef>(1, 1);
-    "lockref: two kill": PLAIN, (1, 2), FATE => found_or_killed::<LockRef>(2, 1);
-    "lockref: two find, one kills": PLAIN, (1, 2), FATE => found_or_killed::<LockRef>(1, 2);
-    "lockref: two find and go": PLAIN, (2, 4), LAST => find_and_go::<LockRef>();
-    "lockref: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<DCount<LockRef, Loom>>();
-};
+fn count<V: Policy>(call: &mut Call) -> Body {
+    scenes! { call():
+        shared_by::<V>(threads), come_and_go::<V>(threads), find_and_go::<V>(), after_the_last::<V>(),
+        found_or_killed::<V>(killers, finders);
+        lock::<DCount<V, Loom>>(call)
+    }
+}
 
 /// An object: threads with a reference read it, the last one writes.
 struct Dentry<V: Policy> {

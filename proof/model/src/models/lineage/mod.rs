@@ -1,53 +1,41 @@
 //! The papers' locks, before and after.
 
-mod d_count;
-mod ia64_spin;
-mod kernel_spin;
-mod linux_mutex;
-mod osv_mutex;
-mod rename_lock;
-mod rwsem_spinlock;
-mod rwsem_xadd;
+pub(super) mod d_count;
+pub(super) mod ia64_spin;
+pub(super) mod kernel_spin;
+pub(super) mod linux_mutex;
+pub(super) mod osv_mutex;
+pub(super) mod rename_lock;
+pub(super) mod rwsem_spinlock;
+pub(super) mod rwsem_xadd;
 
 use super::*;
 use crate::scenarios::{read, write};
 
-/// Returns all models of these locks.
-pub(super) fn all() -> Vec<Model> {
-    [
-        kernel_spin::MODELS,
-        linux_mutex::MODELS,
-        rwsem_spinlock::MODELS,
-        rwsem_xadd::MODELS,
-        d_count::MODELS,
-        rename_lock::MODELS,
-        ia64_spin::MODELS,
-        osv_mutex::MODELS,
-    ]
-    .concat()
+/// The scenes of a lock with readers and writers.
+fn pages<L: RawRwLock + Settles>(call: &mut Call) -> Body {
+    scenes! { call():
+        mixed::<L>(roles: [role]), behind::<L>(writes, again, roles: [role]), attempt_shared::<L>(writer, to_write);
+        lock::<L>(call)
+    }
 }
 
-const SPURIOUS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
-const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
-const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
-
-/// Writers and readers, in this order.
-fn roles<L: RawRwLock<Platform = Loom>>(writers: u32, readers: u32) -> Vec<Role<L>> {
-    let (write, read): (Role<L>, Role<L>) = (write, read);
-    [vec![write; writers as usize], vec![read; readers as usize]].concat()
+/// The scenes of such a lock whose writers may become readers.
+fn lowered<L: RawRwLock + Settles>(call: &mut Call, downgrade: unsafe fn(&L)) -> Body {
+    if call.name == "downgraded" { body(move || downgraded(downgrade)) } else { pages::<L>(call) }
 }
 
-/// Writers and readers, once each; the first thread is a writer.
-fn mixed<L: RawRwLock + Settles>(writers: u32, readers: u32) {
-    let pages = Pages::<L>::keep();
-    let others = start(pages, &roles(writers - 1, readers));
-    write(pages);
-    join(others);
-    pages.is_over();
+fn role<L: RawRwLock<Platform = Loom>>(name: &str) -> Role<L> {
+    named! { name: read, write }
+}
+
+/// All come at once.
+fn mixed<L: RawRwLock + Settles>(roles: &'static [Role<L>]) {
+    meet(|_| (), roles);
 }
 
 /// The first thread has the lock, to write or to read, and rests, so that these come to wait; then it writes `again`.
-fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, again: u32) {
+fn behind<L: RawRwLock + Settles>(writes: bool, again: u32, roles: &[Role<L>]) {
     let pages = Pages::<L>::keep();
     if writes {
         pages.raw.lock();
@@ -62,7 +50,7 @@ fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, agai
         }
         (0..again).for_each(|_| write(pages));
     };
-    wait_behind(pages, &roles(writers, readers), leave).is_over();
+    wait_behind(pages, roles, leave).is_over();
 }
 
 /// One thread writes, or reads; one tries to read, or to write.

@@ -3,32 +3,20 @@
 use super::*;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
-use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive as Excl, SeqRw};
+use turnwise_lineage::rename_lock::{Exclusive, Policy, RenameLock, SeqExclusive, SeqRw};
 
-const RETRY: Shows = &["at once", "once more"];
+impl<V: Policy> Settles for RenameLock<V, Loom> {}
 
-pub(super) const MODELS: &[Model] = models! { RenameLock:
-    "rename: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<Seq>(1);
-    "rename: two writers and an optimistic reader": PLAIN, (1, 2), RETRY => optimistic::<Seq>(2);
-    "rename: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<Seq>(1, 1);
-    "rename: a blocking reader and an optimistic one": PLAIN, (3, 6), RETRY => disturbed::<Seq>(true);
-    "rename: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<Seq, Loom>>();
-    "rename, 3.12: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<Excl>(1);
-    "rename, 3.12: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<Excl>(1, 1);
-    "rename, 3.12: two writers and a blocking reader": PLAIN, (1, 2), ANY => blocking::<Excl>(2, 1);
-    "rename, 3.12: blocking readers exclude each other": PLAIN, (3, 6), ANY => alone::<Excl>();
-    "rename, 3.12: a blocking reader does not disturb an optimistic one": PLAIN, (3, 6), &["at once"] =>
-        disturbed::<Excl>(false);
-    "rename, 3.12: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<Excl, Loom>>();
-    "seqrw: a writer and an optimistic reader": PLAIN, (3, 6), RETRY => optimistic::<SeqRw>(1);
-    "seqrw: two writers and an optimistic reader": PLAIN, (1, 2), RETRY => optimistic::<SeqRw>(2);
-    "seqrw: a writer and a blocking reader": PLAIN, (4, 8), ANY => blocking::<SeqRw>(1, 1);
-    "seqrw: a writer and two blocking readers": PLAIN, (2, 3), &["both read"] => blocking::<SeqRw>(1, 2);
-    "seqrw: two writers and a blocking reader": PLAIN, (1, 2), ANY => blocking::<SeqRw>(2, 1);
-    "seqrw: a blocking reader does not disturb an optimistic one": PLAIN, (3, 6), &["at once"] =>
-        disturbed::<SeqRw>(false);
-    "seqrw: dropped": PLAIN, (3, 6), &["dropped"] => dropped::<RenameLock<SeqRw, Loom>>();
-};
+pub(in crate::models) fn scene(call: &mut Call) -> Body {
+    types! { call tree: seq = Exclusive, seq_exclusive = SeqExclusive, seqrw = SeqRw }
+}
+
+fn tree<V: Policy>(call: &mut Call) -> Body {
+    scenes! { call():
+        optimistic::<V>(writers), blocking::<V>(writers, readers), disturbed::<V>(bumps), alone::<V>();
+        lock::<RenameLock<V, Loom>>(call)
+    }
+}
 
 type U32 = <Loom as Platform>::U32;
 

@@ -2,33 +2,19 @@
 //! renamed meanwhile; a path that never existed is never read; nothing is used after it was freed.
 
 use super::*;
-use crate::platform::Races;
 use std::sync::OnceLock;
 use turnwise_vfs::locks::{LockSet, Today};
 use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Stat, Vfs};
 
-const RACES: Setup = Setup { races: Races::Pointers, ..PLAIN };
-const LONG_RACES: Setup = Setup { races: Races::Long, ..PLAIN };
-const MOVED: Shows = &["before", "after"];
-
-pub(super) const MODELS: &[Model] = models! { Dcache:
-    "dcache: a path and a rename": RACES, (1, 2), MOVED => roomy(path_and_rename::<Lean>);
-    "dcache, patched: a path and a rename": RACES, (1, 2), MOVED => roomy(path_and_rename::<Patched>);
-    "dcache: a look-up and reclaim": RACES, (1, 2), &["found", "reclaimed"] => roomy(look_up_and_reclaim::<Lean>);
-    "dcache: a look without a reference and reclaim": RACES, (1, 2), &["found", "reclaimed"] => roomy(look_and_reclaim);
-    "dcache: a look without a reference and a removal": RACES, (1, 2), &["found", "gone"] => roomy(look_and_remove);
-    "dcache: a look-up and a rename in its chain": RACES, (1, 2), &["found"] => roomy(look_up_and_rename::<Lean>);
-    "dcache: a look-up goes astray with a rename": RACES, (1, 2), &["found"] => roomy(go_astray::<Lean>);
-    "dcache: two make one name": RACES, (1, 2), &["made", "exists"] => roomy(two_make::<Lean>);
-    "dcache: a look-up and a removal": RACES, (1, 2), &["found", "gone"] => roomy(look_up_and_remove::<Lean>);
-    "dcache: a look-up and one that makes and removes": RACES, (1, 2), COMES => roomy(look_up_and_make::<Lean>);
-    "dcache: a name that was known not to be is made": LONG_RACES, (1, 2), COMES =>
-        roomy(turns_positive::<Lean>);
-    "dcache: a parent and a rename": RACES, (0, 1), &["before"] => roomy(parent_and_rename::<Lean>);
-    "dcache: a look-up and a mount": RACES, (1, 2), &["covered", "detached"] => roomy(look_up_and_mount::<Lean>);
-};
-
-const COMES: Shows = &["found", "not yet"];
+pub(in crate::models) fn scene(call: &mut Call) -> Body {
+    let name = call.name;
+    let scene: fn() = named! { name:
+        path_and_rename = path_and_rename::<Lean>, patched_path_and_rename = path_and_rename::<Patched>,
+        look_up_and_reclaim, look_and_reclaim, look_and_remove, look_up_and_rename, go_astray, two_make,
+        look_up_and_remove, look_up_and_make, turns_positive, parent_and_rename, look_up_and_mount,
+    };
+    body(move || roomy(scene))
+}
 
 /// Returns `count` names in the root that share a chain with `a`, or that do not.
 fn names(with_a: bool, count: usize) -> Vec<String> {
@@ -163,8 +149,8 @@ fn path_and_rename<L: LockSet<Loom>>() {
     tree.settled(1);
 }
 
-fn look_up_and_reclaim<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&["/a"]);
+fn look_up_and_reclaim() {
+    let tree = Tree::<Lean>::keep(&["/a"]);
     tree.beside(Tree::reclaim, |tree| tree.find("/a"));
     tree.settled(1);
 }
@@ -195,18 +181,18 @@ fn look_and_remove() {
     tree.settled(1);
 }
 
-fn look_up_and_rename<L: LockSet<Loom>>() {
+fn look_up_and_rename() {
     let name = names(true, 1).remove(0);
-    let tree = Tree::<L>::keep(&["/a", &name]);
+    let tree = Tree::<Lean>::keep(&["/a", &name]);
     tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a"));
     tree.settled(1);
 }
 
 /// A dentry before the one looked up goes to another chain, in front of a new dentry there.
-fn go_astray<L: LockSet<Loom>>() {
+fn go_astray() {
     let (before, elsewhere) = (names(true, 1), names(false, 2));
-    let tree = Tree::<L>::keep(&["/a", &before[0]]);
-    let move_away = move |tree: &'static Tree<L>| {
+    let tree = Tree::<Lean>::keep(&["/a", &before[0]]);
+    let move_away = move |tree: &'static Tree<Lean>| {
         tree.make(&elsewhere[0]).expect("a new directory");
         tree.rename(&before[0], &elsewhere[1]);
     };
@@ -215,10 +201,10 @@ fn go_astray<L: LockSet<Loom>>() {
 }
 
 /// One thread makes two names in one chain and removes the later, which is before the other one.
-fn look_up_and_make<L: LockSet<Loom>>() {
+fn look_up_and_make() {
     let name = names(true, 1).remove(0);
-    let tree = Tree::<L>::keep(&[]);
-    let make = move |tree: &'static Tree<L>| {
+    let tree = Tree::<Lean>::keep(&[]);
+    let make = move |tree: &'static Tree<Lean>| {
         tree.make("/a").expect("a new directory");
         tree.make(&name).expect("a new directory");
         tree.remove(&name);
@@ -227,18 +213,18 @@ fn look_up_and_make<L: LockSet<Loom>>() {
     tree.settled(1);
 }
 
-fn turns_positive<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&[]);
+fn turns_positive() {
+    let tree = Tree::<Lean>::keep(&[]);
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
     // A user who is not root asks the inode for search permission.
     tree.beside(|tree| tree.make("/a").expect("a new directory"), |tree| tree.may_find(1, "/a/."));
     tree.settled(1);
 }
 
-fn look_up_and_mount<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&["/a"]);
+fn look_up_and_mount() {
+    let tree = Tree::<Lean>::keep(&["/a"]);
     let covered = tree.look_up("/a").expect("it is there").inode_number();
-    let mount = |tree: &'static Tree<L>| {
+    let mount = |tree: &'static Tree<Lean>| {
         tree.with(|cx| tree.fs.mount(cx, b"/a").map(drop)).expect("a mount");
         tree.with(|cx| tree.fs.umount(cx, b"/a")).expect("it was mounted");
     };
@@ -253,9 +239,9 @@ fn look_up_and_mount<L: LockSet<Loom>>() {
     tree.settled(2);
 }
 
-fn two_make<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&[]);
-    let make = |tree: &'static Tree<L>| match tree.make("/a") {
+fn two_make() {
+    let tree = Tree::<Lean>::keep(&[]);
+    let make = |tree: &'static Tree<Lean>| match tree.make("/a") {
         Ok(()) => saw("made"),
         Err(errno) => {
             assert_eq!(errno, Errno::EXIST);
@@ -267,17 +253,17 @@ fn two_make<L: LockSet<Loom>>() {
     tree.settled(1);
 }
 
-fn look_up_and_remove<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&["/a"]);
+fn look_up_and_remove() {
+    let tree = Tree::<Lean>::keep(&["/a"]);
     tree.beside(|tree| tree.remove("/a"), |tree| _ = found_or(tree.look_up("/a"), "gone").map(|at| at.stat()));
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
     tree.settled(1);
 }
 
-fn parent_and_rename<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&["/a", "/b", "/a/x"]);
+fn parent_and_rename() {
+    let tree = Tree::<Lean>::keep(&["/a", "/b", "/a/x"]);
     let at = tree.look_up("/a/x").expect("it is there");
-    let move_away = |tree: &'static Tree<L>| {
+    let move_away = |tree: &'static Tree<Lean>| {
         tree.rename("/a/x", "/b/x");
         tree.remove("/a");
     };

@@ -6,18 +6,13 @@ use std::cell::Cell;
 use turnwise::platform::Pause;
 use turnwise_vfs::journal::{Change, Config, Credits, Journal};
 
-const SLEPT: Shows = &["slept", "committed"];
+pub(in crate::models) fn scene(call: &mut Call) -> Body {
+    scenes! { call(): changes(config: config, threads, rounds), served(config: config, threads, rounds) }
+}
 
-pub(super) const MODELS: &[Model] = models! { Journal:
-    "journal: each handle ends a transaction": PLAIN, (4, 6), SLEPT => changes(EACH, 2, 1);
-    "journal: each of three handles ends a transaction": PLAIN, (1, 2), SLEPT => changes(EACH, 3, 1);
-    "journal: every second handle ends a transaction": PLAIN, (2, 3), SLEPT => changes(PAIRS, 2, 2);
-    "journal: one handle fills a transaction": PLAIN, (4, 6), SLEPT => changes(FULL, 2, 1);
-    "journal: one handle fills a transaction, three come": PLAIN, (1, 2), SLEPT => changes(FULL, 3, 1);
-    "journal: who commits serves": PLAIN, (2, 3), SLEPT => served(EACH, 2, 1);
-    "journal: who commits serves when one is full": PLAIN, (1, 2), SLEPT => served(FULL, 2, 1);
-    "journal: who commits serves from some time on": PLAIN, (2, 3), SLEPT => served(FULL, 1, 3);
-};
+fn config(name: &str) -> Config {
+    named! { name: each = EACH, pairs = PAIRS, full = FULL }
+}
 
 const EACH: Config = Config {
     handles_per_commit: 1,

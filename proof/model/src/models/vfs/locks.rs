@@ -38,6 +38,17 @@ impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
 /// Does nothing while a failed model is cleaned up: a thread that has a lock then will never release it.
 pub(super) struct Quiet<L>(L);
 
+/// Makes methods that do what those of the lock inside do, but return at once while a failed model is cleaned up.
+macro_rules! quiet {
+    ($(fn $method:ident($($argument:ident: $type:ty)?) $(-> $answer:ty = $early:expr)?;)*) => {$(
+        fn $method(&self $(, $argument: $type)?) $(-> $answer)? {
+            if panicking() { quiet!(@early $($early)?) } else { self.0.$method($($argument)?) }
+        }
+    )*};
+    (@early) => { () };
+    (@early $early:expr) => { $early };
+}
+
 // SAFETY: the lock inside keeps these guarantees until a model has failed; then a single thread cleans up.
 unsafe impl<L: RawLock> RawLock for Quiet<L> {
     const REENTRANT: bool = L::REENTRANT;
@@ -46,14 +57,6 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
 
     fn new_in() -> Self {
         Quiet(L::new_in())
-    }
-    fn lock(&self) {
-        if !panicking() {
-            self.0.lock();
-        }
-    }
-    fn try_lock(&self) -> bool {
-        panicking() || self.0.try_lock()
     }
     unsafe fn unlock(&self) {
         if !panicking() {
@@ -64,17 +67,17 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     fn is_locked(&self) -> bool {
         self.0.is_locked()
     }
+    quiet! {
+        fn lock();
+        fn try_lock() -> bool = true;
+    }
 }
 
 // SAFETY: the lock inside keeps the guarantees of `RawRwLock` until a model has failed.
 unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
-    fn read(&self) {
-        if !panicking() {
-            self.0.read();
-        }
-    }
-    fn try_read(&self) -> bool {
-        panicking() || self.0.try_read()
+    quiet! {
+        fn read();
+        fn try_read() -> bool = true;
     }
     unsafe fn unlock_read(&self) {
         if !panicking() {
@@ -87,11 +90,9 @@ unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
 impl<L: Rename> Rename for Quiet<L> {
     const PATHS: PathsBy = L::PATHS;
 
-    fn read_begin(&self) -> u64 {
-        if panicking() { 0 } else { self.0.read_begin() }
-    }
-    fn read_retry(&self, sequence: u64) -> bool {
-        !panicking() && self.0.read_retry(sequence)
+    quiet! {
+        fn read_begin() -> u64 = 0;
+        fn read_retry(sequence: u64) -> bool = false;
     }
 }
 
@@ -99,27 +100,15 @@ impl<C: Count> Count for Quiet<C> {
     fn with_references(count: u32) -> Self {
         Quiet(C::with_references(count))
     }
-    fn get(&self) {
-        if !panicking() {
-            self.0.get();
-        }
-    }
-    fn get_live(&self) -> bool {
-        panicking() || self.0.get_live()
-    }
-    fn put(&self, at_last: impl FnOnce()) -> bool {
-        !panicking() && self.0.put(at_last)
-    }
-    fn put_unless_last(&self) -> bool {
-        panicking() || self.0.put_unless_last()
-    }
-    fn put_quickly(&self) -> bool {
-        !panicking() && self.0.put_quickly()
-    }
-    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
-        !panicking() && self.0.kill_unused(at_kill)
-    }
     fn count(&self) -> u32 {
         self.0.count()
+    }
+    quiet! {
+        fn get();
+        fn get_live() -> bool = true;
+        fn put(at_last: impl FnOnce()) -> bool = false;
+        fn put_unless_last() -> bool = true;
+        fn put_quickly() -> bool = false;
+        fn kill_unused(at_kill: impl FnOnce()) -> bool = false;
     }
 }
