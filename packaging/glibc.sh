@@ -3,6 +3,7 @@
 # OBJDUMP in the environment names the one for another processor's files. Found are symbols of a later version, and
 # those without one that are not weak (w): they were not found when the file was linked.
 set -eu
+: "${1:?no file}"
 for file; do
     ${OBJDUMP:-objdump} -T "$file" | awk -v file="$file" '
         match($0, /\*UND\*/) {

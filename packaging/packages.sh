@@ -4,7 +4,8 @@
 set -eu
 clean=$PWD/target/supply/clean
 export CARGO_TARGET_DIR="$clean/target"
-rm -rf "$clean/home" "$clean/all" "$clean/program"
+# Cargo keeps what it has installed in this version, and cannot see changes of packages: their files are all of 2006.
+rm -rf "$clean"
 mkdir -p "$clean/home" "$clean/program/src"
 cargo vendor --quiet --locked --versioned-dirs "$clean/all" >"$clean/vendor.toml"
 for crate in "$1"/*.crate; do

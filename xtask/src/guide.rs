@@ -118,6 +118,7 @@ enum Block {
 
 /// Returns the code blocks of a page that have a meaning, each with its line.
 fn blocks(page: &str) -> Result<Vec<(usize, Block)>> {
+    ensure!(!Regex::new("(?m)^[ \t]+```")?.is_match(page), "an indented code block would not be tried");
     let mut found = Vec::new();
     for block in Regex::new("(?ms)^```(.*?)$\n(.*?)^```$")?.captures_iter(page) {
         let line = page[..block.get_match().start()].matches('\n').count() + 1;

@@ -1,4 +1,4 @@
-//! Tables on a terminal and in Markdown, all in the same style.
+//! Tables on a terminal, all in the same style.
 
 pub use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle, presets};

@@ -32,7 +32,7 @@ impl<B> Row<B> {
     /// Returns what `scene` makes of the row's scene.
     pub(crate) fn scene<S>(&self, scene: impl FnOnce(&mut Call) -> S) -> S {
         let mut words = self.scene.split_whitespace();
-        let mut call = Call { name: words.next().unwrap_or_default(), words };
+        let mut call = Call { row: self.name, name: words.next().unwrap_or_default(), words };
         let made = scene(&mut call);
         assert!(call.words.next().is_none(), "{}: its scene has fewer arguments", self.name);
         made
@@ -50,6 +50,7 @@ where
 
 /// The name of a scene, and its arguments.
 pub(crate) struct Call {
+    row: &'static str,
     pub(crate) name: &'static str,
     words: SplitWhitespace<'static>,
 }
@@ -62,12 +63,12 @@ impl Call {
     }
 
     pub(crate) fn word(&mut self) -> &'static str {
-        self.words.next().unwrap_or_else(|| panic!("{}: an argument is missing", self.name))
+        self.words.next().unwrap_or_else(|| panic!("{}: an argument of {} is missing", self.row, self.name))
     }
 
     pub(crate) fn arg<T: FromStr<Err: Debug>>(&mut self) -> T {
         let word = self.word();
-        word.parse().unwrap_or_else(|_| panic!("{}: {word} is no such argument", self.name))
+        word.parse().unwrap_or_else(|_| panic!("{}: {word} is no argument of {}", self.row, self.name))
     }
 
     /// Returns the arguments up to the next `/` or to the end.
@@ -76,7 +77,7 @@ impl Call {
     }
 
     pub(crate) fn is_unknown(&self) -> ! {
-        panic!("{}: no such scene, or no such type", self.name)
+        panic!("{}: no scene or type has the name {}", self.row, self.name)
     }
 }
 

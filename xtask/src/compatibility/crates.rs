@@ -72,7 +72,7 @@ fn compare(of: &Crate, here: &Path) -> Result<usize> {
     script.arg(here.join("crate.sh")).args([&of.name, &of.version, &of.arguments.join(" "), &skipped]);
     let (status, printed) = both(&mut script, Some(LIMIT))?;
     ensure!(status.success(), "{}", last_lines(&printed));
-    // Behind what cargo says of its downloads.
+    // The last line; what cargo says of its downloads comes before.
     let number = printed.lines().last().and_then(|line| line.trim().parse().ok());
     number.with_context(|| format!("crate.sh prints no number of tests: {printed}"))
 }

@@ -16,7 +16,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Returns whether it is `other`, in whatever place of whatever group.
+    /// Returns whether both are the same lock in the same scenario; groups and order may differ.
     pub(super) fn is(&self, other: &Cell) -> bool {
         (&self.subject, &self.scenario, &self.lock) == (&other.subject, &other.scenario, &other.lock)
     }
@@ -76,7 +76,7 @@ fn having<'a>(
     const SHOWN: usize = 4;
     let Some(name) = name else { return Ok(cells) };
     let mut known: Vec<&str> = cells.iter().flat_map(|cell| names(cell)).filter(|name| !name.is_empty()).collect();
-    cells.retain(|cell| names(cell).contains(name));
+    cells.retain(|cell| !name.is_empty() && names(cell).contains(name));
     if !cells.is_empty() {
         return Ok(cells);
     }

@@ -55,7 +55,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// Where proofs have their names, each by a pattern of files and one of the text.
+/// Where the names of proofs stand: a pattern of files, and one of their text.
 const PROOFS: [(&str, &str); 4] = [
     (r"\.rs$", r"#\[test\]\n(?:\s*[#/].*\n)*\s*fn (\w+)\("),
     // Tests that a macro makes.

@@ -92,5 +92,9 @@ mod tests {
                     }\n";
         assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", text)]), [1]);
         assert_eq!(lines("atomic-types", &[("crates/turnwise/src/platform/word.rs", text)]), [0; 0]);
+        let hidden = "impl L {\n    pub const fn nothing() {}\n    fn f() {\n        AtomicU8::new(0);\n    }\n    \
+                      pub(super) const unsafe fn g() -> u8 {\n        AtomicU8::new(0)\n    }\n}\n\
+                      #[cfg(test)]\nmod none {} // none\nfn h() {\n    r##\"a \" b\"##;\n    AtomicU8::new(0);\n}\n";
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", hidden)]), [4, 14]);
     }
 }

@@ -82,7 +82,7 @@ impl Rule {
     fn message(&self, found: &str) -> String {
         match self.words.get(found).or_else(|| self.words.get(&found.to_lowercase())) {
             Some(instead) => format!("`{found}`: write \"{instead}\""),
-            None if found.len() < 200 => format!("`{}`", found.trim()),
+            None if found.len() < 200 => format!("`{}`", found.split_whitespace().collect::<Vec<_>>().join(" ")),
             None => format!("{} lines, {} words", found.lines().count(), found.split_whitespace().count()),
         }
     }

@@ -74,6 +74,7 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
     let named = Program::look(channel)?.named(&trial.name)?;
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let started = SystemTime::now();
+    // A second request ends nothing sooner: the settings are restored first.
     let stop = stop::flag(false)?;
     let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
     let switch = Switch::new(channel, named, trial)?;

@@ -272,7 +272,8 @@ fn add(lock: &mut Lock, sum: &SiteSum) {
     if more.waits > 0 && (more.longest_ns > lock.longest_ns || more.longest_ns == lock.longest_ns && is_first) {
         lock.site = sum.address;
     }
-    lock.totals.add(more);
+    // A wait that is just being counted has no site yet.
+    lock.totals.add(&Totals { longest_ns: if more.waits > 0 { more.longest_ns } else { 0 }, ..*more });
     lock.rule = lock.rule.max(sum.rule);
     let new = Site { address: sum.address, waits: 0, wait_ns: 0, longest_ns: 0 };
     let place = lock.sites.iter().position(|site| site.address == sum.address).unwrap_or_else(|| {

@@ -212,6 +212,7 @@ mod tests {
         let markdown = shown(TEXT, Style::Markdown);
         assert!(markdown.starts_with("words\n\n## a &lt;title>\n\n| a"), "{markdown}");
         assert!(markdown.contains("\n- one\n- two\n"), "{markdown}");
+        assert!(page("t", "- a\n| b\n", &[]).contains("<table>"), "of one row");
         let page = page("<t>", TEXT, &["<svg/>".to_owned()]);
         for part in ["<h1>&lt;t&gt;</h1>", "<h2>a &lt;title&gt;</h2>", "<td>12</td>", "<svg/>", "<pre> x</pre>"] {
             assert!(page.contains(part), "{part}: {page}");

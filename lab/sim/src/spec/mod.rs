@@ -154,7 +154,8 @@ pub struct Cpu<Cost = Ps, Optional = Ps, Factor = u32> {
     /// without.
     #[serde(skip)]
     pub store_buffer: bool,
-    /// How many times as long computing takes while the other thread of the core is busy, in thousandths.
+    /// How many times as long computing takes while the other thread of the core is busy, in thousandths; in a file a
+    /// factor, needed with several threads a core.
     #[serde(rename = "smt_slowdown")]
     pub smt_permille: Factor,
 }

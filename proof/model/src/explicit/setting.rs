@@ -29,7 +29,7 @@ impl Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0, stops: 0 }
     }
 
-    /// Reads threads x rounds, and what else may happen: each word once more.
+    /// Reads threads x rounds, and what else may happen: each word allows it once more.
     pub(crate) fn read(words: &str) -> Size {
         let mut words = words.split(' ');
         let base = words.next().and_then(|base| base.split_once('x'));
@@ -78,7 +78,7 @@ impl Machine {
         stacks_are_shared: false,
     };
 
-    /// Returns that machine with what these words change.
+    /// Returns [`Machine::SPINS`] with what these words change.
     pub(crate) fn of(words: &str) -> Machine {
         let mut machine = Machine::SPINS;
         for word in words.split(' ') {

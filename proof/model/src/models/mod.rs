@@ -1,6 +1,6 @@
-//! The models, one file per lock.
+//! The scenes of the models, one file per lock; `own.toml` and `lab.toml` have the models.
 //!
-//! A model is a function that loom runs once per interleaving. Each keeps the numbers small: two or three threads that
+//! A scene is a function that loom runs once per interleaving. Each keeps the numbers small: two or three threads that
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
 //! happens-before edge to the last one fails the model whatever the interleaving.
 

@@ -13,7 +13,7 @@ pub(super) fn scene(call: &mut Call) -> Body {
     }
 }
 
-/// What a thread does, and whether it enters a critical section for certain: once, or it may.
+/// What a thread does, and whether it is certain to enter a critical section; otherwise it may enter one.
 type Role = (fn(&Guarded), bool);
 
 fn role(name: &str) -> Role {

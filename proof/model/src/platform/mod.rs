@@ -98,7 +98,7 @@ impl Setup {
         races: Races::None,
     };
 
-    /// Returns that machine with what these words add.
+    /// Returns [`Setup::PLAIN`] with what these words change.
     pub(crate) fn of(words: &str) -> Setup {
         let mut setup = Setup::PLAIN;
         for word in words.split(' ') {

@@ -1,4 +1,4 @@
-//! The checks, one file per lock.
+//! The scenes of the checks, one file per lock; `../checks.toml` has the checks.
 
 mod big_reader;
 mod condvar;

@@ -11,7 +11,7 @@ pub(super) fn scene(call: &mut Call) -> Body {
     }
 }
 
-/// What a thread does, and whether it enters for certain.
+/// What a thread does in a round, and whether it is certain to enter a critical section.
 type Role = (fn(&Guarded), bool);
 
 fn role(name: &str) -> Role {
