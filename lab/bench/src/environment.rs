@@ -6,7 +6,7 @@ use turnwise::platform::{Native, Platform};
 
 /// What the threads of a workload need in addition to a lock. A simulator charges the time to the caller.
 pub trait Environment: Platform {
-    /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
+    /// How much the length of thinking varies: on metal always by half, either way.
     type Jitter: Copy + Send + Sync + 'static;
 
     /// Returns how much work takes about `ns` nanoseconds.
@@ -61,9 +61,11 @@ impl Environment for Native {
         work::work(seed, amount)
     }
 
+    /// Varies, since threads that think for the same time in each round fall into a rhythm with each other, and the
+    /// rhythm, which depends on the code around the lock, decides the cell (`docs/lab/0082`).
     #[inline(always)]
     fn think(seed: u64, amount: u32, (): ()) -> u64 {
-        work::work(seed, amount)
+        work::work(seed, work::about(seed, amount))
     }
 
     fn compute(seed: u64, ns: u64) -> u64 {

@@ -77,7 +77,7 @@ mod tests {
             ("spin_ns_per_cpu", "no '='"),
             ("spin=3", "waiting has no number spin; it has spin_ns_per_cpu, "),
             ("spin_ns_per_cpu=many", "many is not a whole number"),
-            ("spread_after=0", "spread_after is from 1 to 1000000 (reads)"),
+            ("poll_ns=0", "poll_ns is from 1 to 1000000 (ns)"),
         ];
         for (text, part) in wrong {
             let error = text.parse::<Setting>().unwrap_err().to_string();

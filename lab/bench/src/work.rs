@@ -17,6 +17,14 @@ pub fn work(seed: u64, steps: u32) -> u64 {
     x
 }
 
+/// Returns a number from half of `steps` to one and a half times as many, `steps` in the mean, which the high half of
+/// `seed` determines: a result of [`work`] serves as a random number.
+#[inline(always)]
+#[must_use]
+pub fn about(seed: u64, steps: u32) -> u32 {
+    steps / 2 + (((seed >> 32) * (u64::from(steps) + 1)) >> 32) as u32
+}
+
 /// Returns how many steps of [`work`] take about `time` on this machine, call included. Measured at the first call for
 /// each `time`, then remembered: every sample of a process works equally hard.
 #[must_use]
@@ -80,6 +88,14 @@ mod tests {
     #[test]
     fn more_steps_take_more_time() {
         assert!(cost_ns(10_000) > 3.0 * cost_ns(1_000));
+    }
+
+    #[test]
+    fn steps_vary_evenly_around_their_number() {
+        assert_eq!((about(0, 40), about(u64::MAX, 40), about(u64::MAX, 0)), (20, 60, 0));
+        let seeds = std::iter::successors(Some(1), |&seed| Some(work(seed, 1)));
+        let sum: u32 = seeds.take(1000).map(|seed| about(seed, 40)).sum();
+        assert!((39_000..41_000).contains(&sum), "{sum}");
     }
 
     #[test]
