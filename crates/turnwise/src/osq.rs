@@ -43,6 +43,7 @@
 //! - P3. No thread waits for one that a fork left out, or that has left in the middle (invariants 4 and 5).
 
 use crate::platform::{DefaultPlatform, Me, Pause, Platform, SpinEnd, SpinLimit, Token, Word, YieldThenSleep};
+use crate::wait::limits::{STEP_POLLS, STEP_ROUNDS};
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -57,10 +58,6 @@ fn empty(spin_hint: u16) -> u32 {
     u32::from(spin_hint) << Token::LIMIT.trailing_zeros()
 }
 
-/// The number of polls after which a neighbour that should finish within a few instructions was probably preempted.
-const POLLS: u32 = 256;
-/// The number of yields and sleeps after which it will never finish (invariant 5): a tenth of a second.
-const ROUNDS: u32 = 110;
 /// [`Node::generation`] of a node that is gone; no process is of this generation.
 const GONE: u32 = u32::MAX;
 
@@ -73,18 +70,18 @@ pub(crate) struct Polls {
 }
 
 impl Polls {
-    /// Waits a little; returns `false` when the neighbour should no longer be waited for.
+    /// Waits a little; returns `false` when the neighbour should no longer be waited for (invariant 5).
     #[track_caller]
     pub(crate) fn wait<P: Platform>(&mut self) -> bool {
         self.taken += 1;
-        if self.taken < POLLS {
+        if self.taken < STEP_POLLS {
             P::pause(Pause::Relax);
             return true;
         }
         self.taken = 0;
         self.rounds += u32::from(P::calls_may_be_left());
         self.yielder.wait::<P>();
-        self.rounds < ROUNDS
+        self.rounds < STEP_ROUNDS
     }
 }
 

@@ -17,7 +17,6 @@ struct Table {
 struct Number {
     name: String,
     ends: Vec<(u64, String)>,
-    own: Option<String>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(include_str!("variants.toml")).expect("tests read it"));
@@ -33,8 +32,6 @@ pub(super) struct Variant {
     pub(super) set: Vec<String>,
     #[serde(default)]
     pub(super) variables: Vec<(String, String)>,
-    #[serde(skip)]
-    own: Option<&'static str>,
 }
 
 impl Number {
@@ -42,23 +39,13 @@ impl Number {
         let default = Field::named(&self.name).map_or(0, |field| field.get(&Policy::DEFAULT));
         let variant = move |(value, what): (u64, String)| {
             let name = format!("{}={value}", self.name);
-            Variant { set: vec![name.clone()], name, what, variables: Vec::new(), own: self.own.as_deref() }
+            Variant { set: vec![name.clone()], name, what, variables: Vec::new() }
         };
         self.ends
             .iter()
             .cloned()
             .chain([(default / 2, "half".to_owned()), (default * 2, "twice".to_owned())])
             .map(variant)
-    }
-}
-
-impl Variant {
-    /// Returns whether the locks of a program or cell depend on what it changes.
-    pub(super) fn concerns(&self, cell: &str) -> bool {
-        match self.own {
-            Some(own) => cell.contains(own),
-            None => TABLE.number.iter().filter_map(|number| number.own.as_ref()).all(|own| !cell.contains(own)),
-        }
     }
 }
 
@@ -129,14 +116,5 @@ mod tests {
         for unknown in ["batch", "batch_lines=", "batch_lines=1", ""] {
             assert!(said(unknown).contains("batch_lines=512 ") && said(unknown).contains("no-rseq"), "{unknown}");
         }
-    }
-
-    #[test]
-    fn locks_with_numbers_of_their_own_are_left_to_those() {
-        let [spin, seqlock] =
-            ["spin_ns_per_cpu=0", "seqrwlock_spin_ns=0"].map(|name| chosen(&[name.to_owned()]).unwrap().remove(0));
-        assert!(spin.concerns("Tokyo hash") && spin.concerns("rwlock:8x95/5") && !spin.concerns("seqlock:read"));
-        assert!(!spin.concerns("rwlock:8x95/5:big-reader"));
-        assert!(seqlock.concerns("seqlock:read") && !seqlock.concerns("Tokyo hash"));
     }
 }

@@ -177,6 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_waiting_stand_in_their_tables() {
+        let text =
+            "const REST_NS: u64 = 4_000;\nconst BACK: u32 = 2;\nconst POLLS: usize = 3;\nconst DAY_NS: u64 = 9;\n";
+        assert_eq!(lines("number-elsewhere", &[("crates/turnwise/src/mutex/spin.rs", text)]), [1, 3]);
+        for elsewhere in ["crates/turnwise/src/wait/limits.rs", "crates/turnwise/src/events.rs"] {
+            assert!(lines("number-elsewhere", &[(elsewhere, text)]).is_empty());
+        }
+    }
+
+    #[test]
     fn figures_written() {
         let text = "It ran at 1.03 times\nthe speed (0.95 to 1.13)\nJava 1.18 (0.65 up)\n```\n1.5 times\n```\n\
             <!-- x: `y` writes this -->\n2.5 times\n<!-- end of it -->\nRust 1.95 or later, in 2 to 3 steps\n";

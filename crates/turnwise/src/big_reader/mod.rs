@@ -2,7 +2,7 @@
 
 mod raw;
 
-pub use raw::RawBigReaderLock;
+pub use raw::{RawBigReaderLock, SPREAD_AFTER};
 
 use crate::lock::LockGuard;
 use crate::platform::{DefaultPlatform, Platform};
@@ -15,7 +15,7 @@ use crate::rwlock::{RwLock, RwLockReadGuard};
 /// and a writer visits them all. It is for a lock that every CPU reads hundreds of times between two writes; an
 /// [`RwSem`](crate::RwSem) takes twelve bytes, and is better for any other use.
 ///
-/// Until a CPU's readers have met other readers [`Policy::spread_after`](crate::wait::Policy::spread_after) times
+/// Until a CPU's readers have met other readers [`SPREAD_AFTER`] times
 /// without a writer it behaves like an `RwSem`, and again after each write. The order and length of waits are the same,
 /// and so is the rule that a thread must not acquire it again. It does not poison.
 ///

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! read    SPREAD, and the slot of this CPU is OPEN: slot + 1; found it closed: gate - 1, and on:
-//!         the inner read lock; SPREAD: slot + 1, release it; it met readers there spread_after times: spread
+//!         the inner read lock; SPREAD: slot + 1, release it; it met readers there SPREAD_AFTER times: spread
 //! write   the inner write lock; SPREAD: close all slots, move their counts to the gate; spin, then park until the sum
 //!         is 0; clear SPREAD. Timed out: open the slots again, release the inner lock
 //! unlock  reader: not SPREAD: the inner lock; else slot - 1 if it is OPEN, else gate - 1, and at 0 wake the writer
@@ -67,6 +67,10 @@ const WAITING: u32 = 2;
 /// One reader.
 const ONE: u32 = 4;
 const COUNT: u32 = !(ONE - 1);
+
+/// How often readers meet other readers, on one CPU and without meeting a writer, before one of them spreads the lock
+/// over the CPUs.
+pub const SPREAD_AFTER: u32 = 64;
 
 /// The longest time for which the reader that spreads the lock keeps others out while it waits for those inside.
 const SPREAD_WAIT: Duration = Duration::from_micros(100);
@@ -300,7 +304,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
         let times = met.load(Relaxed);
         // Increments lost in a race are made up for by later readers.
         met.store(times.saturating_add(1), Relaxed);
-        if u64::from(times) < policy().spread_after {
+        if times < SPREAD_AFTER {
             return self.has_inner();
         }
         // SAFETY: contract of `RawRwLock::unlock_read`: the caller has just acquired it so.

@@ -1,6 +1,7 @@
 //! Waits that no wake-up ends.
 
 use super::{Pause, Platform};
+use crate::wait::limits;
 
 /// A wait for another thread that is in the middle of a step of a few instructions, or that cannot signal when it is
 /// done.
@@ -28,11 +29,11 @@ pub struct YieldThenSleep {
 
 impl YieldThenSleep {
     /// How often the thread yields the CPU before it sleeps.
-    pub const YIELDS: u32 = 8;
+    pub const YIELDS: u32 = limits::STEP_YIELDS;
     /// The length of the first sleep; each is twice as long as the previous one, up to the longest.
-    pub const NAP_NS: u32 = 50_000;
+    pub const NAP_NS: u32 = limits::NAP_NS;
     /// The longest sleep: the end of a wait may be noticed this late.
-    pub const NAP_MAX_NS: u32 = 1_000_000;
+    pub const NAP_MAX_NS: u32 = limits::NAP_MAX_NS;
     /// The number of waits after which all are equally long, and are no longer counted.
     const WAITS_MAX: u32 = Self::YIELDS + (Self::NAP_MAX_NS / Self::NAP_NS).ilog2() + 1;
 

@@ -65,7 +65,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// Returns a copy of the value.
     ///
     /// The read is optimistic: it writes nothing that others read. If writers invalidate [`READ_TRIES`] copies, or one
-    /// takes longer than [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock
+    /// takes longer than an eighth of [`still_ns`](crate::wait::Policy::still_ns) to publish, it takes the lock
     /// for reading: so it can neither starve nor burn CPU time behind a preempted writer.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]

@@ -9,7 +9,7 @@
 //! | write | writers and blocking readers | that lock, and the sequence twice | nothing |
 //!
 //! ```text
-//! begin          an even sequence (acquire); it is odd: poll for seqrwlock_spin_ns, then load it under the read lock
+//! begin          an even sequence (acquire); it is odd: poll for still_ns / 8, then load it under the read lock
 //! retry          fence (acquire); the sequence is another: what was read is void. Second pass: under the read lock
 //! blocking read  the read lock; unlock: release it
 //! write          the write lock; sequence + 1: odd; fence (release); the change
@@ -99,10 +99,10 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.sequence.load(Relaxed) != begin
     }
 
-    /// Begins an optimistic read, after a short spin for the end of a change (`seqrwlock_spin_ns`).
+    /// Begins an optimistic read, after a short spin for the end of a change (an eighth of `still_ns`).
     pub(super) fn read_begin_spinning(&self) -> Option<u64> {
         self.try_read_begin().or_else(|| {
-            let until = Some(P::now().saturating_add(policy().seqrwlock_spin_ns));
+            let until = Some(P::now().saturating_add(policy().still_ns / 8));
             let _ = P::spin_until(&self.sequence, is_even, SpinLimit { until, ..SpinLimit::NONE });
             self.try_read_begin()
         })

@@ -6,6 +6,7 @@
 //! threads do not come. Only these two are needed for correctness: a thread without a slot never spins, and sleeps.
 
 mod lapse;
+pub(crate) mod limits;
 mod policy;
 mod settings;
 mod spin_then_sleep;

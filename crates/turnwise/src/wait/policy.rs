@@ -125,7 +125,8 @@ table! {
     /// as much, SQLite 16% with half. Twice this is how long a batch may be, how long the only waiter of a condition
     /// variable polls for its notification, and one of a [`LockRef`](crate::LockRef) or a
     /// [`BigReaderLock`](crate::BigReaderLock) for the release: about what both sides pay for a sleep. An eighth is the
-    /// longest pause between polls of a [`Semaphore`](crate::Semaphore).
+    /// longest pause between polls of a [`Semaphore`](crate::Semaphore), and how long an optimistic reader of a
+    /// [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     still_ns = 10_000 ns, 0..=1_000_000_000;
     /// How many polls of a lock are made back to back when a wait begins and no other thread spins.
     close_polls = 3 polls, 0..=1_000;
@@ -144,12 +145,6 @@ table! {
     /// How long a free lock stays reserved for a thread that does not come: hundreds of times the length of a wake-up,
     /// and the time slices of a dozen other threads on the same CPU.
     reserved_ns = 50_000_000 ns, 1..=1_000_000_000_000;
-
-    /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
-    seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
-    /// How often readers of a [`BigReaderLock`](crate::BigReaderLock) meet other readers, on one CPU and without
-    /// meeting a writer, before one of them spreads the lock over the CPUs.
-    spread_after = 64 reads, 1..=1_000_000;
 }
 
 impl Policy {

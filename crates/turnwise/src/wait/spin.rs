@@ -19,6 +19,7 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps at once.
 
+use super::limits::CLOCK_EVERY;
 use super::{Tuned, policy, yield_after_interval};
 use crate::events::Event;
 use crate::osq::Osq;
@@ -58,9 +59,6 @@ pub(crate) trait Contender<'a, P: Platform> {
     }
 }
 
-/// How many short waits there are between two readings of the clock.
-const WAITS_PER_CLOCK: u8 = 32;
-
 /// A head passes this to the next, or leaves it as a hint in an empty queue: it gave up behind one long section.
 const LONG: u32 = 1;
 /// A head passes this to the next: an owner takes the lock again and again.
@@ -78,7 +76,7 @@ pub(crate) fn spin<'a, P: Platform>(
     let address = core::ptr::from_ref(contender.word()).addr();
     let yield_if_due = || yield_after_interval::<P>(private, address, P::now(), settings);
     private.waits.set(private.waits.get().wrapping_add(1));
-    if private.waits.get() % WAITS_PER_CLOCK == 0 {
+    if u32::from(private.waits.get()) % CLOCK_EVERY == 0 {
         yield_if_due();
     }
     let has_none_before = |contender: &_| queue.is_empty() || !Contender::queues(contender);

@@ -16,6 +16,7 @@
 //! Invariant: while the flag is set, `GENERATION` is that of the process whose thread set it. It is written only while
 //! the flag is clear ([`SpinThenSleep::begin`]), and otherwise preserved ([`SpinThenSleep::write`]).
 
+use super::limits::SKIP_DOUBLINGS;
 use super::policy;
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use core::sync::atomic::Ordering::Relaxed;
@@ -92,20 +93,18 @@ impl<P: Platform> SpinThenSleep<P> {
     }
 
     fn learn(&self, found: bool) {
-        /// How often the number of waits that begin without polling doubles, after the first poll without success.
-        const DOUBLINGS: u32 = 6;
         let history = self.history.load(Relaxed);
         let before = history >> 24;
         let excess = |failed: u32| failed.saturating_sub(1);
         // Failures beyond those that skip the most waits would only have to be forgotten later.
         let failed = match found {
             true => before / 2,
-            false if excess(before) * 2 < DOUBLINGS => (before + 1).min(FAILED >> 24),
+            false if excess(before) * 2 < SKIP_DOUBLINGS => (before + 1).min(FAILED >> 24),
             false => before,
         };
         let skips = match excess(failed) {
             0 => 0,
-            excess => 1 << (excess * 2).min(DOUBLINGS),
+            excess => 1 << (excess * 2).min(SKIP_DOUBLINGS),
         };
         if history & (SKIPS | FAILED) != skips << 16 | failed << 24 {
             self.write(history, skips, failed);

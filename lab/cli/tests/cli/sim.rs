@@ -271,7 +271,7 @@ fn another_number_of_waiting_holds_and_is_reported() {
     for subcommand in ["sim", "bench"] {
         let complaint = |value: &str, parts: &[&str]| expect_complaint(2, &[subcommand, "--set", value], parts);
         complaint("spin=1", &["waiting has no number spin", "handoff_after_ns"]);
-        complaint("spread_after=0", &["spread_after is from 1 to 1000000"]);
+        complaint("poll_ns=0", &["poll_ns is from 1 to 1000000"]);
         assert!(expect(0, &[subcommand, "--list"]).0.contains("\n  handoff_after_ns=4000000 "));
     }
     expect_complaint(2, &["sim", "--set", "spin_ns_per_cpu=1,spin_ns_per_cpu=2"], &["--set has spin_ns_per_cpu twice"]);

@@ -6,7 +6,7 @@
 use super::*;
 use crate::scenarios::{shared_role, tries, write};
 use turnwise::RawBigReaderLock;
-use turnwise::wait::Policy;
+use turnwise::big_reader::SPREAD_AFTER;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call():
@@ -30,7 +30,7 @@ fn past(name: &str) -> Past {
 
 /// Readers on the first thread's CPU have collided so often that the next collision spreads the lock.
 fn meet_often(raw: &Raw) {
-    let times = Policy::DEFAULT.spread_after + 1;
+    let times = SPREAD_AFTER + 1;
     (0..times).for_each(|_| raw.read());
     // SAFETY: acquired as often.
     (0..times).for_each(|_| unsafe { raw.unlock_read() });

@@ -4,6 +4,7 @@
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
+use crate::wait::limits::{CLOCK_EVERY, HIT_JITTER_NS};
 use crate::wait::policy;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -20,9 +21,6 @@ pub(super) fn relax() {
     #[cfg(not(all(target_arch = "aarch64", not(miri))))]
     core::hint::spin_loop();
 }
-
-/// The number of spin hints between two readings of the clock.
-const HINTS_PER_CLOCK: u32 = 32;
 
 /// The number of spin hints per 1024 ns, measured by [`start`].
 static HINTS_PER_US: AtomicU32 = AtomicU32::new(32);
@@ -107,21 +105,19 @@ fn line_cost_after(mean: u32, took_ticks: u32) -> u32 {
 
 /// Measures the minimum time of a timed poll of a line in this CPU's cache.
 fn ticks_of_a_hit() -> u32 {
-    const POLLS: usize = 32;
+    const SAMPLES: usize = 32;
     let word = AtomicU32::new(0);
     let poll = || {
         let begin = ticks();
         core::hint::black_box(core::hint::black_box(&word).load(Relaxed));
         ticks_since(begin)
     };
-    (0..POLLS).map(|_| poll()).min().unwrap_or_default().min(4096) as u32
+    (0..SAMPLES).map(|_| poll()).min().unwrap_or_default().min(4096) as u32
 }
 
 /// Returns [`CHANGED_TICKS`] for the fastest time of a hit: others take up to twice that.
 fn changed_ticks(hit: u32, ticks_per_us: u32) -> u32 {
-    /// The least jitter to allow for a hit. Another CPU's line takes longer, unless both are threads of one core.
-    const SPARE_NS: u32 = 12;
-    match ticks_per_us * SPARE_NS / 1024 {
+    match ticks_per_us * HIT_JITTER_NS / 1024 {
         0 => 0, // a line of another CPU may arrive within a tick
         spare => hit + spare.max(hit) + 1,
     }
@@ -171,7 +167,7 @@ pub(super) fn spin_until<W: Word>(
         if ready(value) {
             return Ok(value);
         }
-        if since_clock >= HINTS_PER_CLOCK {
+        if since_clock >= CLOCK_EVERY {
             check(spinner.get_or_insert_with(system::Spinner::new), limit, &mut since_offer)?;
             since_clock = 0;
         }

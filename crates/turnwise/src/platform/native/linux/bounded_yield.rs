@@ -6,28 +6,16 @@
 //!
 //! So the process keeps an account of each CPU. Its threads leave signs of life where they contend: as they spin, as
 //! they offer, and as they return from an offer. The time between the last sign and the return was given away, and
-//! after more than [`GIVEN_AWAY_NS`] no thread yields that CPU until it is made up for: at most one part in [`SHARE`]
-//! of a CPU's time is given away.
+//! after more than [`GIVEN_AWAY_NS`] no thread yields that CPU until it is made up for: at most one part in
+//! [`GIVEN_AWAY_SHARE`] of a CPU's time is given away.
 //!
 //! All accesses are relaxed, and an update may be lost: that costs time, never safety.
 
 use super::filter::may_be_filtered;
 use super::on_cpu::CpuSlot;
 use super::sys;
+use crate::wait::limits::{COUNTED_NS, GIVEN_AWAY_NS, GIVEN_AWAY_SHARE, SAVED_NS};
 use core::sync::atomic::Ordering::Relaxed;
-
-/// The length from which a silence counts as another program's slice: a switch between two threads of the process takes
-/// 2 to 10 us, and the shortest slice that Linux grants is 700 us.
-const GIVEN_AWAY_NS: u64 = 100_000;
-/// The divisor of a CPU's time for the part that may be given away: half of the share that a thread under pressure may
-/// lose (5%).
-const SHARE: u64 = 40;
-/// How much may be given away at once after a long time without any: three or four slices, so that a daemon that wakes
-/// up now and then, on a CPU where threads take turns, does not end their turn-taking (8 threads on 2 CPUs, longest
-/// wait of 0.4 s: 22 ms with nothing saved, 14 ms with this, 12 ms with unconditional yields).
-const SAVED_NS: u64 = 5_000_000;
-/// The most that a single yield counts for: a process may be stopped for hours in one.
-const COUNTED_NS: u64 = 100_000_000;
 
 /// Implements [`crate::platform::Pause::Yield`]. Where a filter may forbid that, it sleeps very briefly.
 pub(crate) fn yield_now() {
@@ -73,12 +61,12 @@ pub(crate) fn give_way() {
 /// Returns when a CPU that could be yielded from `yield_at` on may be yielded again, after `given_ns` were given away
 /// up to `now`.
 fn next_yield_at(yield_at: u64, now: u64, given_ns: u64) -> u64 {
-    yield_at.max(now.saturating_sub(SAVED_NS * SHARE)) + given_ns.min(COUNTED_NS) * SHARE
+    yield_at.max(now.saturating_sub(SAVED_NS * GIVEN_AWAY_SHARE)) + given_ns.min(COUNTED_NS) * GIVEN_AWAY_SHARE
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNTED_NS, GIVEN_AWAY_NS, SAVED_NS, SHARE, next_yield_at};
+    use super::{COUNTED_NS, GIVEN_AWAY_NS, GIVEN_AWAY_SHARE, SAVED_NS, next_yield_at};
 
     /// Returns how much a thread gives away that yields its CPU every 64 us for `length_ns`, next to one that takes
     /// each yield.
@@ -101,7 +89,7 @@ mod tests {
         for slice_ns in [GIVEN_AWAY_NS + 1, 700_000, 1_400_000, 3_000_000, 95_000_000] {
             for length_ns in [300_000_000, 3_000_000_000, 30_000_000_000] {
                 let given = given_away_ns(length_ns, slice_ns);
-                let bound = length_ns / SHARE + SAVED_NS + 2 * slice_ns;
+                let bound = length_ns / GIVEN_AWAY_SHARE + SAVED_NS + 2 * slice_ns;
                 assert!(given <= bound, "{given} of {length_ns} ns in slices of {slice_ns}, not {bound}");
                 assert!(given > 0);
             }
@@ -114,8 +102,8 @@ mod tests {
         let once = next_yield_at(0, now, 1_400_000);
         assert!(once <= now, "a single slice ends no turns");
         let often = (0..20).fold(0, |at, _| next_yield_at(at, now, 1_400_000));
-        assert!(often > now && often <= now + 20 * 1_400_000 * SHARE, "{often}");
-        let stopped = next_yield_at(0, now, u64::MAX / SHARE);
-        assert!(stopped <= now + COUNTED_NS * SHARE, "{stopped}");
+        assert!(often > now && often <= now + 20 * 1_400_000 * GIVEN_AWAY_SHARE, "{often}");
+        let stopped = next_yield_at(0, now, u64::MAX / GIVEN_AWAY_SHARE);
+        assert!(stopped <= now + COUNTED_NS * GIVEN_AWAY_SHARE, "{stopped}");
     }
 }

@@ -10,6 +10,7 @@
 
 use super::super::{thread, tls};
 use super::sys;
+use crate::wait::limits;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32};
@@ -144,11 +145,9 @@ fn are_none_busy() -> bool {
 
 /// Returns an iterator of steps that are 50 us apart, for a tenth of a second.
 fn yielder() -> impl Iterator<Item = ()> {
-    const POLLS: u32 = 2_000;
-    const SLEEP_NS: u64 = 50_000;
-    (0..POLLS).map(|poll| {
+    (0..limits::EXIT_NAPS).map(|poll| {
         if poll > 0 {
-            sys::sleep_ns(SLEEP_NS);
+            sys::sleep_ns(limits::NAP_NS.into());
         }
     })
 }

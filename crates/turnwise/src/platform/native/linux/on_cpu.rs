@@ -13,14 +13,13 @@
 use super::super::{thread, tls};
 use super::{rseq, sys};
 use crate::platform::{OnCpu, Token};
+use crate::wait::limits::FRESH_NS;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The number of CPUs that have a slot; on those above, spinners are not published, and threads do not yield the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
-/// How long a published spinner counts after its last sign of life.
-const FRESH_NS: u64 = 4_000;
 
 /// The part of a [`CpuSlot`]'s sign that names the thread.
 const TOKEN: u64 = 0xffff;

@@ -9,6 +9,7 @@
 use super::super::thread;
 use super::generation::generation;
 use crate::platform::{Native, YieldThenSleep};
+use crate::wait::limits::OBSERVER_NAPS;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
@@ -156,15 +157,13 @@ impl Area {
 
     /// Withdraws the area; returns when no thread reads it any longer.
     pub(crate) fn leave(&self) {
-        /// The number of checks, about a millisecond apart after the first ones, after which an observer must have left
-        /// in the middle: a second. Only where threads were seen to leave lock calls so; elsewhere it may be stopped,
-        /// and the memory it reads must stay.
-        const POLLS: u32 = 1000;
+        // Only where threads were seen to leave lock calls in the middle: elsewhere an observer may be stopped, and the
+        // memory it reads must stay.
         self.withdraw();
         // An observer needs only a few instructions, but may be preempted in them.
         let (mut yielder, mut polls) = (YieldThenSleep::new(), 0);
         while self.is_observed() {
-            if polls >= POLLS && thread::calls_were_left() {
+            if polls >= OBSERVER_NAPS && thread::calls_were_left() {
                 return self.observers.store(0, Relaxed);
             }
             polls += 1;
