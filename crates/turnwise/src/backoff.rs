@@ -25,8 +25,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// A back-off policy; a value of it is the state of one wait.
 ///
 /// ```
-/// use turnwise::platform::{Platform, SpinEnd, SpinLimit};
-/// use turnwise::{SpinLock, backoff::Backoff};
+/// use turnwise::{SpinLock, backoff::Backoff, platform::Platform};
 ///
 /// /// Rests for 300 ns between two polls.
 /// struct Steady;
@@ -36,21 +35,8 @@ use core::sync::atomic::Ordering::Relaxed;
 ///         Steady
 ///     }
 ///
-///     fn wait<P: Platform>(
-///         &mut self,
-///         word: &P::U32,
-///         mut turns: impl FnMut(u32) -> u32,
-///         until: Option<u64>,
-///     ) -> Result<(), SpinEnd> {
-///         loop {
-///             let limit = SpinLimit { until: Some(P::now() + 300), ..SpinLimit::NONE };
-///             if P::spin_until(word, |value| turns(value) == 0, limit).is_ok() {
-///                 return Ok(());
-///             }
-///             if until.is_some_and(|until| P::now() >= until) {
-///                 return Err(SpinEnd::Deadline);
-///             }
-///         }
+///     fn pause_ns<P: Platform>(&mut self, _turns: u32) -> u64 {
+///         300
 ///     }
 /// }
 ///
@@ -60,6 +46,9 @@ use core::sync::atomic::Ordering::Relaxed;
 pub trait Backoff: Sized + Send + Sync + 'static {
     /// Whether the policy reads the owner's [`mark`](Backoff::mark): then it is only for locks without an order.
     const READS_MARKS: bool = false;
+
+    /// The number of owners before the caller up to which it polls continuously.
+    const NEAR: u32 = 0;
 
     /// Returns the state at the start of a wait.
     fn start() -> Self;
@@ -71,19 +60,45 @@ pub trait Backoff: Sized + Send + Sync + 'static {
         1
     }
 
-    /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`].
-    ///
-    /// `turns` returns how many owners come before the caller: exact for a ticket lock; for a held lock without an
-    /// order the owner's [`mark`](Backoff::mark). The loads are relaxed, as in [`Platform::spin_until`].
+    /// Returns for how many nanoseconds to back off, after a poll that found `turns` owners before the caller: exact
+    /// for a ticket lock; for a held lock without an order the owner's [`mark`](Backoff::mark).
+    fn pause_ns<P: Platform>(&mut self, turns: u32) -> u64;
+
+    /// Returns whether a single poll comes before the next pause, not several: where the caller has backed off before.
+    #[must_use]
+    fn has_paused(&self) -> bool {
+        false
+    }
+
+    /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`]. The loads are relaxed, as in
+    /// [`Platform::spin_until`].
     ///
     /// # Errors
     /// [`SpinEnd::Deadline`] when `until` has passed.
+    #[inline]
     fn wait<P: Platform>(
         &mut self,
         word: &P::U32,
-        turns: impl FnMut(u32) -> u32,
+        mut turns: impl FnMut(u32) -> u32,
         until: Option<u64>,
-    ) -> Result<(), SpinEnd>;
+    ) -> Result<(), SpinEnd> {
+        let mut is_far = Self::NEAR < u32::MAX;
+        while is_far {
+            let mut before = 0;
+            let mut is_near = |value| {
+                before = turns(value);
+                before <= Self::NEAR
+            };
+            is_far = !if self.has_paused() { is_near(word.load(Relaxed)) } else { first_polls::<P>(word, is_near) };
+            if is_far {
+                backoff::<P>(self.pause_ns::<P>(before), until)?;
+            }
+        }
+        if Self::NEAR == 0 {
+            return Ok(());
+        }
+        P::spin_until(word, |value| turns(value) == 0, SpinLimit { until, ..SpinLimit::NONE }).map(drop)
+    }
 }
 
 /// The policy that polls continuously.
@@ -99,19 +114,15 @@ pub trait Backoff: Sized + Send + Sync + 'static {
 pub struct NoBackoff;
 
 impl Backoff for NoBackoff {
+    const NEAR: u32 = u32::MAX;
+
     #[inline]
     fn start() -> Self {
         NoBackoff
     }
 
-    #[inline]
-    fn wait<P: Platform>(
-        &mut self,
-        word: &P::U32,
-        mut turns: impl FnMut(u32) -> u32,
-        until: Option<u64>,
-    ) -> Result<(), SpinEnd> {
-        P::spin_until(word, |value| turns(value) == 0, SpinLimit { until, ..SpinLimit::NONE }).map(drop)
+    fn pause_ns<P: Platform>(&mut self, _turns: u32) -> u64 {
+        0
     }
 }
 
@@ -131,9 +142,14 @@ pub struct Exponential<const FIRST_NS: u32 = 200, const LIMIT_NS: u32 = 10_000> 
     jitter: Jitter,
 }
 
-impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
-    /// Returns the next pause in nanoseconds, between half of its bound and its bound.
-    fn next_ns<P: Platform>(&mut self) -> u64 {
+impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS, LIMIT_NS> {
+    #[inline]
+    fn start() -> Self {
+        Exponential { next_ns: 0, jitter: Jitter(0) }
+    }
+
+    /// Returns the next pause, between half of its bound and its bound.
+    fn pause_ns<P: Platform>(&mut self, _turns: u32) -> u64 {
         const { assert!(FIRST_NS > 0 && FIRST_NS <= LIMIT_NS, "back-off limits: 0 < FIRST_NS <= LIMIT_NS") };
         let bound = if self.next_ns == 0 { FIRST_NS } else { self.next_ns };
         self.next_ns = bound.saturating_mul(2).min(LIMIT_NS);
@@ -141,30 +157,8 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
         u64::from(bound - half) + u64::from(self.jitter.below::<P>(half + 1))
     }
 
-    /// Returns whether the word is ready: several polls before the first pause, one after it.
-    fn polls<P: Platform>(&self, word: &P::U32, mut ready: impl FnMut(u32) -> bool) -> bool {
-        if self.next_ns == 0 { first_polls::<P>(word, ready) } else { ready(word.load(Relaxed)) }
-    }
-}
-
-impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS, LIMIT_NS> {
-    #[inline]
-    fn start() -> Self {
-        Exponential { next_ns: 0, jitter: Jitter(0) }
-    }
-
-    fn wait<P: Platform>(
-        &mut self,
-        word: &P::U32,
-        mut turns: impl FnMut(u32) -> u32,
-        until: Option<u64>,
-    ) -> Result<(), SpinEnd> {
-        loop {
-            if self.polls::<P>(word, |value| turns(value) == 0) {
-                return Ok(());
-            }
-            backoff::<P>(self.next_ns::<P>(), until)?;
-        }
+    fn has_paused(&self) -> bool {
+        self.next_ns != 0
     }
 }
 
@@ -194,18 +188,6 @@ pub struct ByDistance<
     since: Option<u64>,
 }
 
-impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32>
-    ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
-{
-    /// Returns the next pause if the owner's mark is `owner`.
-    fn next_ns<P: Platform>(&mut self, owner: u32) -> u64 {
-        let now = P::now();
-        let waited_ns = now.saturating_sub(*self.since.get_or_insert(now));
-        let is_far = owner != Self::mark::<P>() && waited_ns < u64::from(FAIR_AFTER_NS);
-        self.near.next_ns::<P>() * if is_far { u64::from(FAR_TIMES) } else { 1 }
-    }
-}
-
 impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_AFTER_NS: u32> Backoff
     for ByDistance<FIRST_NS, LIMIT_NS, FAR_TIMES, FAIR_AFTER_NS>
 {
@@ -222,23 +204,15 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
         P::hint(Hint::Node).wrapping_add(1).max(1)
     }
 
-    fn wait<P: Platform>(
-        &mut self,
-        word: &P::U32,
-        mut turns: impl FnMut(u32) -> u32,
-        until: Option<u64>,
-    ) -> Result<(), SpinEnd> {
-        loop {
-            let mut owner = 0;
-            let free = |value| {
-                owner = turns(value);
-                owner == 0
-            };
-            if self.near.polls::<P>(word, free) {
-                return Ok(());
-            }
-            backoff::<P>(self.next_ns::<P>(owner), until)?;
-        }
+    fn pause_ns<P: Platform>(&mut self, owner: u32) -> u64 {
+        let now = P::now();
+        let waited_ns = now.saturating_sub(*self.since.get_or_insert(now));
+        let is_far = owner != Self::mark::<P>() && waited_ns < u64::from(FAIR_AFTER_NS);
+        self.near.pause_ns::<P>(owner) * if is_far { u64::from(FAR_TIMES) } else { 1 }
+    }
+
+    fn has_paused(&self) -> bool {
+        self.near.has_paused()
     }
 }
 
@@ -255,28 +229,15 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32, const FAR_TIMES: u32, const FAIR_
 pub struct Proportional<const PER_OWNER_NS: u32 = 100>;
 
 impl<const PER_OWNER_NS: u32> Backoff for Proportional<PER_OWNER_NS> {
+    const NEAR: u32 = 1;
+
     #[inline]
     fn start() -> Self {
         Proportional
     }
 
-    fn wait<P: Platform>(
-        &mut self,
-        word: &P::U32,
-        mut turns: impl FnMut(u32) -> u32,
-        until: Option<u64>,
-    ) -> Result<(), SpinEnd> {
-        loop {
-            let mut before = 0;
-            let near = |value| {
-                before = turns(value);
-                before <= 1
-            };
-            if first_polls::<P>(word, near) {
-                return NoBackoff.wait::<P>(word, turns, until);
-            }
-            backoff::<P>(u64::from(before.saturating_sub(1)) * u64::from(PER_OWNER_NS), until)?;
-        }
+    fn pause_ns<P: Platform>(&mut self, turns: u32) -> u64 {
+        u64::from(turns.saturating_sub(Self::NEAR)) * u64::from(PER_OWNER_NS)
     }
 }
 
@@ -287,8 +248,7 @@ fn first_polls<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bo
 
 /// Spends `ns` on the CPU without touching shared memory; returns an error if `until` comes first.
 fn backoff<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
-    let now = P::now();
-    let back = now.saturating_add(ns);
+    let back = P::now().saturating_add(ns);
     let end = until.map_or(back, |until| until.min(back));
     let nobody_writes = P::U32::new(0);
     let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until: Some(end), ..SpinLimit::NONE });
@@ -326,7 +286,7 @@ mod tests {
     fn stays_double_up_to_the_limit_and_keep_half() {
         let mut backoff = Exponential::<100, 1000>::start();
         for bound in [100, 200, 400, 800, 1000, 1000] {
-            let ns = backoff.next_ns::<P>();
+            let ns = backoff.pause_ns::<P>(1);
             assert!((bound / 2..=bound).contains(&ns), "{ns} for {bound}");
         }
     }
@@ -359,11 +319,11 @@ mod tests {
         type Policy<const FAIR_AFTER_NS: u32> = ByDistance<100, 1000, 8, FAIR_AFTER_NS>;
         let (near, far) = (Policy::<1>::mark::<P>(), Policy::<1>::mark::<P>() + 1);
         let mut patient = Policy::<{ u32::MAX }>::start();
-        assert!((50..=100).contains(&patient.next_ns::<P>(near)));
-        assert!((100 * 8..=200 * 8).contains(&patient.next_ns::<P>(far)));
-        assert!((200..=400).contains(&patient.next_ns::<P>(near)));
+        assert!((50..=100).contains(&patient.pause_ns::<P>(near)));
+        assert!((100 * 8..=200 * 8).contains(&patient.pause_ns::<P>(far)));
+        assert!((200..=400).contains(&patient.pause_ns::<P>(near)));
         let mut late = Policy::<0>::start();
-        assert!((50..=100).contains(&late.next_ns::<P>(far)));
+        assert!((50..=100).contains(&late.pause_ns::<P>(far)));
     }
 
     #[test]

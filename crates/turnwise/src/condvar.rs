@@ -93,17 +93,13 @@ impl WaitTimeoutResult {
 /// ```
 /// use turnwise::{Condvar, Mutex};
 ///
-/// let (ready, changed) = (Mutex::new(false), Condvar::new());
-/// std::thread::scope(|s| {
-///     s.spawn(|| {
-///         *ready.lock() = true;
-///         changed.notify_one();
-///     });
-///     let mut ready = ready.lock();
-///     while !*ready {
-///         changed.wait(&mut ready);
-///     }
+/// static READY: Mutex<bool> = Mutex::new(false);
+/// static CHANGED: Condvar = Condvar::new();
+/// std::thread::spawn(|| {
+///     *READY.lock() = true;
+///     CHANGED.notify_one();
 /// });
+/// CHANGED.wait_while(&mut READY.lock(), |ready| !*ready);
 /// ```
 #[repr(C)]
 pub struct Condvar<P: Platform = DefaultPlatform> {
@@ -344,11 +340,7 @@ impl<P: Platform> Condvar<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for Condvar<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Condvar").field("waiters", &self.waiters.load(Relaxed)).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] Condvar<P>, |condvar| waiters: condvar.waiters.load(Relaxed));
 
 #[cfg(all(test, feature = "native"))]
 mod tests {

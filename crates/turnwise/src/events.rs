@@ -122,13 +122,7 @@ named! {
 /// use turnwise::events::{Event, Stats};
 ///
 /// let nothing = Stats::ZERO;
-/// assert_eq!((nothing.get(Event::Slept), nothing.acquisitions()), (0, 0));
-/// # #[cfg(feature = "stats")]
-/// # {
-/// let lock = turnwise::Mutex::new(0);
-/// drop(lock.lock());
-/// assert_eq!(lock.stats()[Event::Acquired], 1); // with feature `stats`
-/// # }
+/// assert_eq!((nothing[Event::Slept], nothing.acquisitions()), (0, 0));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stats([u64; Event::ALL.len()]);
@@ -307,42 +301,41 @@ mod here {
     pub(super) fn count(_: super::Event) {}
 }
 
-#[cfg(not(feature = "stats"))]
-mod counters {
-    use super::{Event, here};
-
-    /// Counters that count nothing, of zero size.
-    pub(crate) struct Counters<const KIND: usize>;
-
-    impl<const KIND: usize> Counters<KIND> {
-        pub(crate) const fn new() -> Self {
-            Counters
-        }
-
-        #[inline(always)]
-        pub(crate) fn count(&self, event: Event) {
-            here::count(event);
-        }
-    }
-
-    const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
+/// The counters of one lock of a [`Kind`].
+pub(crate) struct Counters<const KIND: usize> {
+    #[cfg(feature = "stats")]
+    counts: counts::Counts,
 }
 
+#[cfg(not(feature = "stats"))]
+const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
+
 #[cfg(feature = "stats")]
-mod counters {
-    use super::{Event, Kind, SHARDS, Stats, here};
+mod counts {
+    use super::{Event, Kind, SHARDS, Stats};
     use core::sync::atomic::AtomicU64;
     use core::sync::atomic::Ordering::Relaxed;
 
-    struct Counts([AtomicU64; Event::ALL.len()]);
+    pub(super) struct Counts([AtomicU64; Event::ALL.len()]);
 
     impl Counts {
-        const fn new() -> Self {
+        pub(super) const fn new() -> Self {
             Counts([const { AtomicU64::new(0) }; Event::ALL.len()])
         }
 
-        fn read(&self) -> Stats {
+        pub(super) fn read(&self) -> Stats {
             Stats(core::array::from_fn(|n| self.0[n].load(Relaxed)))
+        }
+
+        /// Counts an event of this lock, and of its kind in the shard by its address: threads that use different locks
+        /// rarely meet there, and those that use one lock meet there anyway.
+        #[inline]
+        pub(super) fn count(&self, kind: usize, event: Event) {
+            let address = core::ptr::from_ref(self).addr();
+            // Fibonacci hashing: the high bits of the product mix all bits of the address.
+            let shard = ((address as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SHARDS;
+            self.0[event as usize].fetch_add(1, Relaxed);
+            TOTALS[kind][shard].0.0[event as usize].fetch_add(1, Relaxed);
         }
     }
 
@@ -353,43 +346,32 @@ mod counters {
     static TOTALS: [[Shard; SHARDS]; Kind::ALL.len()] =
         [const { [const { Shard(Counts::new()) }; SHARDS] }; Kind::ALL.len()];
 
-    /// The counters of one lock of a [`Kind`].
-    pub(crate) struct Counters<const KIND: usize>(Counts);
-
-    impl<const KIND: usize> Counters<KIND> {
-        pub(crate) const fn new() -> Self {
-            Counters(Counts::new())
-        }
-
-        #[inline]
-        pub(crate) fn count(&self, event: Event) {
-            self.0.0[event as usize].fetch_add(1, Relaxed);
-            TOTALS[KIND][self.shard()].0.0[event as usize].fetch_add(1, Relaxed);
-            here::count(event);
-        }
-
-        pub(crate) fn read(&self) -> Stats {
-            self.0.read()
-        }
-
-        /// Returns the shard by the lock's address: threads that use different locks rarely meet here, and those that
-        /// use one lock meet there anyway.
-        fn shard(&self) -> usize {
-            let address = core::ptr::from_ref(self).addr();
-            // Fibonacci hashing: the high bits of the product mix all bits of the address.
-            ((address as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SHARDS
-        }
-    }
-
     /// Returns what happened to all locks of this kind since the program began, including those that no longer exist.
     pub fn totals(kind: Kind) -> Stats {
         TOTALS[kind as usize].iter().map(|shard| shard.0.read()).fold(Stats::ZERO, |sum, one| sum + one)
     }
 }
 
-pub(crate) use counters::Counters;
-
 impl<const KIND: usize> Counters<KIND> {
+    pub(crate) const fn new() -> Self {
+        Counters {
+            #[cfg(feature = "stats")]
+            counts: counts::Counts::new(),
+        }
+    }
+
+    #[cfg(feature = "stats")]
+    pub(crate) fn read(&self) -> Stats {
+        self.counts.read()
+    }
+
+    #[inline(always)]
+    pub(crate) fn count(&self, event: Event) {
+        #[cfg(feature = "stats")]
+        self.counts.count(KIND, event);
+        here::count(event);
+    }
+
     /// Counts `event` if it `happened`.
     #[inline(always)]
     pub(crate) fn count_if(&self, happened: bool, event: Event) {
@@ -402,12 +384,11 @@ impl<const KIND: usize> Counters<KIND> {
     /// its deadline. Returns whether it was acquired.
     #[inline(always)]
     pub(crate) fn acquisition(&self, taken: bool, wait: impl FnOnce() -> bool, how: Event) -> bool {
-        let wait = || {
+        self.acquisition_by(taken, || {
             let got = wait();
             self.count_if(got, how);
             got
-        };
-        self.acquisition_by(taken, wait)
+        })
     }
 
     /// Counts like [`Counters::acquisition`], with a `wait` that itself counts how it acquires.
@@ -426,11 +407,7 @@ impl<const KIND: usize> Counters<KIND> {
     /// Counts an attempt; returns whether the lock was `taken`.
     #[inline(always)]
     pub(crate) fn attempt(&self, taken: bool) -> bool {
-        if taken {
-            self.count(Event::Acquired);
-        } else {
-            self.count(Event::TryFailed);
-        }
+        self.count(if taken { Event::Acquired } else { Event::TryFailed });
         taken
     }
 
@@ -447,7 +424,7 @@ impl<const KIND: usize> Counters<KIND> {
 }
 
 #[cfg(feature = "stats")]
-pub use counters::totals;
+pub use counts::totals;
 
 #[cfg(test)]
 mod tests {

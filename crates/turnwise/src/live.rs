@@ -16,12 +16,8 @@ use core::any::TypeId;
 /// ```
 /// use turnwise::live::Kind;
 ///
-/// let text = |kind| match kind {
-///     Kind::Mutex => "to lock",
-///     Kind::Read => "to read",
-///     Kind::Write => "to write",
-/// };
-/// assert_eq!(text(Kind::Read), "to read");
+/// let is_exclusive = |kind| matches!(kind, Kind::Mutex | Kind::Write);
+/// assert!(is_exclusive(Kind::Mutex) && !is_exclusive(Kind::Read));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "for turnwise-live, which is released with it")]
@@ -58,18 +54,11 @@ pub struct Wait {
 /// Functions that are called around waits. They must not wait for a lock of this crate.
 ///
 /// ```
-/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-/// use turnwise::live::{Wait, Watcher, watch};
+/// use turnwise::live::{Watcher, watch};
 ///
-/// static WAITS: AtomicU32 = AtomicU32::new(0);
-/// static COUNTING: Watcher = Watcher {
-///     wait: |_: &Wait, acquire| {
-///         WAITS.fetch_add(1, Relaxed);
-///         acquire(None);
-///     },
-///     released: |_| (),
-/// };
-/// watch(&COUNTING);
+/// /// Lets each wait take place as it would without a watcher.
+/// static PLAIN: Watcher = Watcher { wait: |_, acquire| _ = acquire(None), released: |_| () };
+/// watch(&PLAIN);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::exhaustive_structs, reason = "turnwise-live, which is released with it, makes one")]

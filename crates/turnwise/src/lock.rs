@@ -1,7 +1,7 @@
 //! Data behind a lock, and its guards.
 
 use crate::order::{Class, How, suspend};
-use crate::raw::{RawLock, RawTimedLock};
+use crate::raw::{RawLock, RawRwLock, RawTimedLock};
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
@@ -16,19 +16,17 @@ use core::ptr::NonNull;
 /// It does not poison: a panic while the lock is held releases it.
 ///
 /// ```
-/// use turnwise::{Lock, RawLock, RawMutex, RawSpinLock};
+/// use turnwise::{Lock, RawLock, RawSpinLock};
 ///
 /// /// Adds one, behind any kind of lock.
 /// fn add<R: RawLock>(counter: &Lock<R, u64>) {
 ///     *counter.lock() += 1;
 /// }
-///
-/// let (sleeping, spinning) = (Lock::<RawMutex, u64>::new(0), Lock::<RawSpinLock, u64>::new(0));
-/// add(&sleeping);
-/// add(&spinning);
-/// assert_eq!((*sleeping.lock(), *spinning.lock()), (1, 1));
+/// add(&Lock::<RawSpinLock, u64>::new(7));
 /// ```
-pub struct Lock<R: RawLock, T: ?Sized> {
+///
+/// With `SHARED` it is a [`RwLock`](crate::rwlock::RwLock), whose readers share the data.
+pub struct Lock<R: RawLock, T: ?Sized, const SHARED: bool = false> {
     raw: R,
     class: Class,
     data: UnsafeCell<T>,
@@ -37,20 +35,31 @@ pub struct Lock<R: RawLock, T: ?Sized> {
 // SAFETY: contract of `RawLock` (1 and 2): one thread at a time has the data, and sees what earlier owners wrote, so
 // sharing the lock only moves `T` between threads.
 unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
+// SAFETY: contract of `RawRwLock` (1 and 2): the lock gives `&mut T` to one thread at a time, and `&T` to many only
+// while no thread has `&mut T`.
+unsafe impl<R: RawRwLock, T: ?Sized + Send + Sync> Sync for Lock<R, T, true> {}
 // SAFETY: the lock owns its data, and `R` is `Send`.
-unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
+unsafe impl<R: RawLock, T: ?Sized + Send, const SHARED: bool> Send for Lock<R, T, SHARED> {}
 
 impl<R: RawLock, T> Lock<R, T> {
     /// Wraps `value` in the lock `raw`, which must be unlocked.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn from_raw(raw: R, value: T) -> Self {
+        Lock::of(raw, value)
+    }
+}
+
+impl<R: RawLock, T, const SHARED: bool> Lock<R, T, SHARED> {
+    /// Wraps `value` in the lock `raw`, which must be unlocked.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) const fn of(raw: R, value: T) -> Self {
         Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// Wraps `value` in an unlocked lock, on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        Lock::from_raw(R::new_in(), value)
+        Lock::of(R::new_in(), value)
     }
 
     /// Returns the value, without locking: no other thread can have access to it.
@@ -60,37 +69,24 @@ impl<R: RawLock, T> Lock<R, T> {
 }
 
 impl<R: RawLock, T: ?Sized> Lock<R, T> {
-    const EXCLUDES_ITS_OWNER: () =
-        assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data");
-    const HOW: How = if R::REENTRANT { How::Again } else { How::Write };
-
     acquisitions! {
-        |lock, deadline| lock.class.before(lock.name(), Self::HOW), guard -> LockGuard<'_, R, T>,
-            R::Platform where RawTimedLock;
+        Self::HOW, |lock, deadline| LockGuard::new[lock] -> LockGuard<'_, R, T>, R::Platform where RawTimedLock;
 
         /// Acquires the lock. A thread that already holds it deadlocks, unless the lock is re-entrant.
         lock: lock.raw.lock();
         /// Acquires the lock if it is free.
         try_lock: lock.raw.try_lock();
-        /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation states how this affects the
-        /// order of waiters.
-        try_lock_for;
-        /// Acquires the lock, or gives up at `deadline`. (It takes [`Deadline`](crate::platform::Deadline) rather than
-        /// `std::time::Instant`, which cannot name a point on another platform's clock.)
-        try_lock_until: lock.raw.lock_until(deadline);
+        /// The raw lock's documentation states how this affects the order of waiters. (A
+        /// [`Deadline`](crate::platform::Deadline) can name a point on another platform's clock, which
+        /// `std::time::Instant` cannot.)
+        try_lock_for, try_lock_until: lock.raw.lock_until(deadline);
     }
+}
 
-    /// Creates a guard, and records the acquisition for the order checker.
-    ///
-    /// # Safety
-    /// The calling thread has just acquired the lock.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    unsafe fn guard(&self) -> LockGuard<'_, R, T> {
-        self.class.acquired(self.name(), Self::HOW);
-        // SAFETY: contract of `LockGuard::new`: the calling thread has just acquired the lock.
-        unsafe { LockGuard::new(self) }
-    }
+impl<R: RawLock, T: ?Sized, const SHARED: bool> Lock<R, T, SHARED> {
+    const EXCLUDES_ITS_OWNER: () =
+        assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data");
+    const HOW: How = if R::REENTRANT { How::Again } else { How::Write };
 
     /// Returns the order checker's name for this lock.
     #[inline]
@@ -98,10 +94,10 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         core::ptr::from_ref(&self.raw).addr()
     }
 
-    /// Returns the order checker's class of this lock.
+    /// Returns the order checker's class of this lock, and its name.
     #[inline]
-    pub(crate) fn class(&self) -> &Class {
-        &self.class
+    pub(crate) fn class(&self) -> (&Class, usize) {
+        (&self.class, self.name())
     }
 
     /// Returns whether the lock is currently held.
@@ -131,17 +127,17 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
     }
 }
 
-impl<R: RawLock + Default, T: Default> Default for Lock<R, T> {
+impl<R: RawLock + Default, T: Default, const SHARED: bool> Default for Lock<R, T, SHARED> {
     #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::from(T::default())
     }
 }
 
-impl<R: RawLock + Default, T> From<T> for Lock<R, T> {
+impl<R: RawLock + Default, T, const SHARED: bool> From<T> for Lock<R, T, SHARED> {
     #[cfg_attr(feature = "order-check", track_caller)]
     fn from(value: T) -> Self {
-        Lock::from_raw(R::default(), value)
+        Lock::of(R::default(), value)
     }
 }
 
@@ -171,31 +167,33 @@ pub(crate) fn show_data<T: fmt::Debug + ?Sized>(
 /// let lock = TicketLock::new(7);
 /// let mut guard: LockGuard<'_, RawTicketLock, u32> = lock.lock();
 /// *guard += 1;
-/// assert!(lock.try_lock().is_none());
-/// drop(guard);
-/// assert_eq!(lock.into_inner(), 8);
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
-pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
-    lock: &'a Lock<R, T>,
+pub struct LockGuard<'a, R: RawLock, T: ?Sized, const SHARED: bool = false> {
+    lock: &'a Lock<R, T, SHARED>,
     /// Decides whether the guard is `Send`; it is `Sync` if `T` is.
     marker: PhantomData<(&'a mut T, R::GuardMarker)>,
 }
 
-guard_traits!([R: RawLock, T: ?Sized] LockGuard<'_, R, T>, |this| this.lock.raw(), this.lock.data_ptr(), unlock);
+guard_traits!(
+    [R: RawLock, T: ?Sized, const SHARED: bool] LockGuard<'_, R, T, SHARED>,
+    |this| this.lock.raw(),
+    this.lock.data_ptr(),
+    unlock
+);
 
-impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
+impl<'a, R: RawLock, T: ?Sized, const SHARED: bool> LockGuard<'a, R, T, SHARED> {
     /// Creates the guard of an acquired lock.
     ///
     /// # Safety
     /// The lock was acquired, and there is no other guard for that acquisition.
     #[inline]
-    pub(crate) unsafe fn new(lock: &'a Lock<R, T>) -> Self {
+    pub(crate) unsafe fn new(lock: &'a Lock<R, T, SHARED>) -> Self {
         LockGuard { lock, marker: PhantomData }
     }
 
     /// Returns the lock, which stays acquired: the caller must release it.
-    pub(crate) fn forget(this: Self) -> &'a Lock<R, T> {
+    pub(crate) fn forget(this: Self) -> &'a Lock<R, T, SHARED> {
         let lock = this.lock;
         mem::forget(this);
         lock
@@ -207,34 +205,40 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
 
     /// Returns the lock of this guard.
     #[must_use]
-    pub fn mutex(this: &Self) -> &'a Lock<R, T> {
+    pub fn mutex(this: &Self) -> &'a Lock<R, T, SHARED> {
         this.lock
     }
 
     /// Releases the lock while `f` runs, then acquires it again. (A re-entrant lock that the thread has acquired
     /// elsewhere, too, stays locked.)
     pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
-        struct Relock<'a, R: RawLock>(&'a R);
-        impl<R: RawLock> Drop for Relock<'_, R> {
-            fn drop(&mut self) {
-                self.0.lock();
-            }
-        }
         let _suspended = suspend(this.lock.name());
-        // SAFETY: contract of `RawLock::unlock`: the guard has the lock; `Relock` acquires it before the guard can be
+        let relock = Relock { raw: &this.lock.raw, lock: R::lock };
+        // SAFETY: contract of `RawLock::unlock`: the guard has the lock; `relock` acquires it before the guard can be
         // used again, panic or not.
-        unsafe { this.lock.raw.unlock() };
-        let _relock = Relock(&this.lock.raw);
+        unsafe { relock.raw.unlock() };
         f()
     }
 }
 
-guard_of_part!(RawLock, LockGuard => MappedLockGuard, mut);
+/// Acquires a lock again when dropped.
+pub(crate) struct Relock<'a, R> {
+    pub(crate) raw: &'a R,
+    pub(crate) lock: fn(&R),
+}
 
-impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
+impl<R> Drop for Relock<'_, R> {
+    fn drop(&mut self) {
+        (self.lock)(self.raw);
+    }
+}
+
+guard_of_part!(RawLock, LockGuard [, const SHARED: bool] [, SHARED] => MappedLockGuard, mut);
+
+impl<R: RawLock, T: ?Sized, const SHARED: bool> DerefMut for LockGuard<'_, R, T, SHARED> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        let () = Lock::<R, T>::EXCLUDES_ITS_OWNER;
+        let () = Lock::<R, T, SHARED>::EXCLUDES_ITS_OWNER;
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -243,12 +247,8 @@ impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
 /// A guard of part of the data of a [`Lock`], which is held until the guard is dropped.
 ///
 /// ```
-/// use turnwise::{LockGuard, Mutex};
-///
-/// let pair = Mutex::new((1, "one"));
-/// let mut number = LockGuard::map(pair.lock(), |pair| &mut pair.0);
-/// *number += 1;
-/// drop(number);
+/// let pair = turnwise::Mutex::new((1, "one"));
+/// *turnwise::LockGuard::map(pair.lock(), |pair| &mut pair.0) += 1;
 /// assert_eq!(pair.into_inner(), (2, "one"));
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
@@ -260,7 +260,7 @@ pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
 
 guard_traits!([R: RawLock, T: ?Sized] MappedLockGuard<'_, R, T>, |this| this.raw, this.data.as_ptr(), unlock);
 
-guard_of_part!(RawLock, MappedLockGuard => MappedLockGuard, mut);
+guard_of_part!(RawLock, MappedLockGuard [] [] => MappedLockGuard, mut);
 
 impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
     /// Creates the guard of an acquired lock.

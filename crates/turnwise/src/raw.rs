@@ -16,11 +16,8 @@ use core::marker::PhantomData;
 /// The [`RawLock::GuardMarker`] of a lock that any thread may release.
 ///
 /// ```
-/// use turnwise::{RawLock, RawSpinLock, raw::GuardSend};
-///
-/// /// Takes locks that any thread may release.
-/// fn any_thread<R: RawLock<GuardMarker = GuardSend>>(_: &R) {}
-/// any_thread(&RawSpinLock::new());
+/// fn any_thread(_: &impl turnwise::RawLock<GuardMarker = turnwise::raw::GuardSend>) {}
+/// any_thread(&turnwise::RawSpinLock::new());
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GuardSend(());
@@ -28,11 +25,8 @@ pub struct GuardSend(());
 /// The [`RawLock::GuardMarker`] of a lock that must be released by the thread that acquired it.
 ///
 /// ```
-/// use turnwise::{RawLock, RawMutex, raw::GuardNoSend};
-///
-/// /// Takes locks that their thread alone may release.
-/// fn own_thread<R: RawLock<GuardMarker = GuardNoSend>>(_: &R) {}
-/// own_thread(&RawMutex::new());
+/// fn own_thread(_: &impl turnwise::RawLock<GuardMarker = turnwise::raw::GuardNoSend>) {}
+/// own_thread(&turnwise::RawMutex::new());
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct GuardNoSend(PhantomData<*mut ()>);
@@ -47,17 +41,12 @@ pub struct GuardNoSend(PhantomData<*mut ()>);
 /// 3. If [`RawLock::GuardMarker`] is `Send`, `unlock` may be called by any thread.
 ///
 /// ```
-/// use turnwise::RawLock;
+/// use turnwise::{RawLock, RawSpinLock};
 ///
-/// /// Runs `section` with the lock held; a panic leaves it held.
-/// fn with<R: RawLock, T>(lock: &R, section: impl FnOnce() -> T) -> T {
-///     lock.lock();
-///     let result = section();
-///     // SAFETY: this thread has just acquired it.
-///     unsafe { lock.unlock() };
-///     result
-/// }
-/// assert_eq!(with(&turnwise::RawQueuedSpinLock::new(), || 7), 7);
+/// let lock = RawSpinLock::new();
+/// lock.lock();
+/// // SAFETY: this thread has just acquired it.
+/// unsafe { lock.unlock() };
 /// ```
 pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// The name of a [`crate::lock::Lock`] of this kind in `Debug`.
@@ -115,13 +104,10 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
 ///
 /// ```
 /// use turnwise::platform::{Clock, Deadline};
-/// use turnwise::{RawLock, RawMutex, RawTimedLock};
+/// use turnwise::{RawMutex, RawTimedLock};
 ///
-/// let lock = RawMutex::new();
-/// lock.lock();
-/// assert!(!lock.lock_until(Deadline { clock: Clock::Monotonic, at: 1 }), "that time has passed");
-/// // SAFETY: this thread acquired it.
-/// unsafe { lock.unlock() };
+/// let passed = Deadline { clock: Clock::Monotonic, at: 1 };
+/// assert!(RawMutex::new().lock_until(passed), "it is free");
 /// ```
 pub unsafe trait RawTimedLock: RawLock {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
@@ -141,12 +127,7 @@ pub unsafe trait RawTimedLock: RawLock {
 /// use turnwise::{RawRwLock, RawRwSem};
 ///
 /// let lock = RawRwSem::new();
-/// lock.read();
-/// assert!(lock.try_read(), "readers share it");
-/// for _ in 0..2 {
-///     // SAFETY: this thread has two read locks.
-///     unsafe { lock.unlock_read() };
-/// }
+/// assert!(lock.try_read() && lock.try_read(), "readers share it");
 /// ```
 pub unsafe trait RawRwLock: RawLock {
     /// Acquires the lock for reading.
@@ -169,15 +150,10 @@ pub unsafe trait RawRwLock: RawLock {
 ///
 /// ```
 /// use turnwise::platform::{Clock, Deadline};
-/// use turnwise::raw::RawTimedRwLock;
-/// use turnwise::{RawLock, RawRwSem};
+/// use turnwise::{RawRwSem, RawTimedRwLock};
 ///
-/// let lock = RawRwSem::new();
-/// lock.lock();
 /// let passed = Deadline { clock: Clock::Monotonic, at: 1 };
-/// assert!(!RawTimedRwLock::read_until(&lock, passed));
-/// // SAFETY: this thread acquired it.
-/// unsafe { lock.unlock() };
+/// assert!(RawRwSem::new().read_until(passed), "it is free");
 /// ```
 pub unsafe trait RawTimedRwLock: RawRwLock + RawTimedLock {
     /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.

@@ -36,7 +36,6 @@ use crate::order::released;
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::Cell;
-use core::fmt;
 use core::mem::forget;
 use core::num::NonZeroU64;
 use core::ptr::NonNull;
@@ -48,13 +47,9 @@ use core::sync::atomic::Ordering::Relaxed;
 /// No two live threads get the same number, and a thread always gets the same one.
 ///
 /// ```
-/// use turnwise::platform::DefaultPlatform;
-/// use turnwise::reentrant::Threads;
+/// use turnwise::{platform::DefaultPlatform, reentrant::Threads};
 ///
-/// let this = DefaultPlatform::thread();
-/// let other = std::thread::spawn(DefaultPlatform::thread).join().unwrap();
-/// assert_eq!(this, DefaultPlatform::thread());
-/// # let _ = other; // its number may be used again when it has ended
+/// assert_eq!(DefaultPlatform::thread(), DefaultPlatform::thread());
 /// ```
 pub unsafe trait Threads: Platform {
     /// Returns the calling thread's number.
@@ -78,10 +73,6 @@ unsafe impl Threads for crate::platform::Native {
 /// let lock = RawReentrantMutex::new();
 /// lock.lock();
 /// assert!(lock.try_lock(), "its owner may have it again");
-/// for _ in 0..2 {
-///     // SAFETY: this thread has acquired it twice.
-///     unsafe { lock.unlock() };
-/// }
 /// ```
 #[repr(C)]
 pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
@@ -223,11 +214,7 @@ fn too_deep() -> ! {
     panic!("a thread acquired a re-entrant mutex u32::MAX times")
 }
 
-impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawReentrantMutex").field("locked", &self.mutex.is_locked()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] RawReentrantMutex<P>, |lock| locked: lock.mutex.is_locked());
 
 /// A mutex that its owner may lock again; since several guards may be alive at a time, each gives only `&T`. Put a
 /// `Cell` or `RefCell` inside to change data.
@@ -240,16 +227,9 @@ impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
 /// use turnwise::ReentrantMutex;
 ///
 /// static DEPTH: ReentrantMutex<Cell<u32>> = ReentrantMutex::new(Cell::new(0));
-///
-/// fn descend(levels: u32) {
-///     let depth = DEPTH.lock();
-///     depth.set(depth.get() + 1);
-///     if levels > 1 {
-///         descend(levels - 1);
-///     }
-/// }
-/// descend(3);
-/// assert_eq!(DEPTH.lock().get(), 3);
+/// let (outer, inner) = (DEPTH.lock(), DEPTH.lock());
+/// inner.set(7);
+/// assert_eq!(outer.get(), 7);
 /// ```
 pub type ReentrantMutex<T, P = DefaultPlatform> = Lock<RawReentrantMutex<P>, T>;
 
@@ -269,10 +249,8 @@ impl<T: ?Sized, P: Threads> Lock<RawReentrantMutex<P>, T> {
 /// ```
 /// use turnwise::{ReentrantMutex, ReentrantMutexGuard};
 ///
-/// let lock = ReentrantMutex::new((7, 1));
-/// let mut first = lock.lock();
-/// let second = ReentrantMutexGuard::map_shared(lock.lock(), |pair| &pair.1);
-/// assert_eq!((first.0, *second), (7, 1));
+/// let lock = ReentrantMutex::new(7);
+/// let (mut first, _second) = (lock.lock(), lock.lock());
 /// assert_eq!(ReentrantMutexGuard::depth(&mut first), 2);
 /// ```
 pub type ReentrantMutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawReentrantMutex<P>, T>;

@@ -53,9 +53,8 @@
 //!   interrupted a wait on the same semaphore must not wait on it: it would queue behind its own thread.
 
 use crate::events::{Counters, Event, Kind};
-use crate::platform::{ConstPlatform, Deadline, DefaultPlatform, Hint, Lane, Parked, Pause, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, Hint, Lane, Parked, Pause, Platform, Word};
 use crate::wait::{Lapse, Stamp, policy};
-use core::fmt;
 use core::mem;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -99,14 +98,9 @@ const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 /// use turnwise::Semaphore;
 ///
 /// static CONNECTIONS: Semaphore = Semaphore::new(2);
-/// std::thread::scope(|s| {
-///     for _ in 0..4 {
-///         s.spawn(|| {
-///             let _permit = CONNECTIONS.acquire();
-///             assert!(CONNECTIONS.available() <= 1);
-///         });
-///     }
-/// });
+/// let (one, other) = (CONNECTIONS.acquire(), CONNECTIONS.acquire());
+/// assert!(CONNECTIONS.try_acquire().is_none());
+/// drop((one, other));
 /// assert_eq!(CONNECTIONS.available(), 2);
 /// ```
 #[repr(C)]
@@ -121,11 +115,8 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 /// since the word has just changed, queues again at the end.
 ///
 /// ```
-/// use turnwise::FairSemaphore;
-///
-/// static CONNECTIONS: FairSemaphore = FairSemaphore::new_fair(2);
-/// let _permit = CONNECTIONS.acquire();
-/// assert_eq!(CONNECTIONS.available(), 1);
+/// let connections = turnwise::FairSemaphore::new_fair(2);
+/// let _permit = connections.acquire();
 /// ```
 pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
 
@@ -152,29 +143,18 @@ impl FairSemaphore {
     }
 }
 
-impl<const FAIR: bool, P: ConstPlatform> Semaphore<FAIR, P> {
-    /// Creates a semaphore on any platform that uses core's atomics; usable in constants and statics.
-    ///
-    /// # Panics
-    /// With more than [`PERMITS_MAX`] permits.
-    #[must_use]
-    pub const fn const_new_in(permits: u32) -> Self {
-        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
-    }
+raw_constructors!(
+    Semaphore [const FAIR: bool,] [FAIR,] of permits or "With more than [`PERMITS_MAX`] permits.",
+    "a semaphore with this number of permits",
+    { word: { U32 = checked(permits) }, counters: (Counters::new()), }
+);
+
+const fn checked(permits: u32) -> u32 {
+    assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+    permits
 }
 
 impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
-    /// Creates a semaphore on any platform.
-    ///
-    /// # Panics
-    /// With more than [`PERMITS_MAX`] permits.
-    #[must_use]
-    pub fn new_in(permits: u32) -> Self {
-        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Semaphore { word: P::U32::new(permits), counters: Counters::new() }
-    }
-
     /// Waits for a permit.
     #[inline]
     pub fn acquire(&self) -> Permits<'_, FAIR, P> {
@@ -303,7 +283,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, n: u32, deadline: Option<Deadline>) -> bool {
-        assert!(n <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+        let n = checked(n);
         self.spin(n) || Waiter { since: P::now(), ..Waiter::new(self, n) }.wait(deadline, false)
     }
 
@@ -525,17 +505,9 @@ impl<const FAIR: bool, P: Platform> Drop for Permits<'_, FAIR, P> {
     }
 }
 
-impl<const FAIR: bool, P: Platform> fmt::Debug for Permits<'_, FAIR, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permits").field("count", &self.n).finish_non_exhaustive()
-    }
-}
+shows!([const FAIR: bool, P: Platform] Permits<'_, FAIR, P>, |permits| count: permits.n);
 
-impl<const FAIR: bool, P: Platform> fmt::Debug for Semaphore<FAIR, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Semaphore").field("available", &self.available()).field("fair", &FAIR).finish()
-    }
-}
+shows!([const FAIR: bool, P: Platform] Semaphore<FAIR, P>, |semaphore| available: semaphore.available(), fair: FAIR);
 
 #[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<Semaphore>() == 4, "one word");

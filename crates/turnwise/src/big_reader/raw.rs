@@ -57,7 +57,6 @@ use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, 
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::{Met, RawRwSem};
 use crate::wait::policy;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -103,8 +102,6 @@ struct Inner<P: Platform> {
 /// static LOCK: RawBigReaderLock<8> = RawBigReaderLock::new();
 /// LOCK.read();
 /// assert!(!LOCK.try_lock(), "a reader has it");
-/// // SAFETY: this thread has just acquired it for reading.
-/// unsafe { LOCK.unlock_read() };
 /// ```
 #[repr(C, align(128))]
 pub struct RawBigReaderLock<const N: usize = 64, P: Platform = DefaultPlatform> {
@@ -453,13 +450,5 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 }
 
-impl<const N: usize, P: Platform> fmt::Debug for RawBigReaderLock<N, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let readers = count(self.sum(self.gate.load(Relaxed)));
-        f.debug_struct("RawBigReaderLock")
-            .field("inner", self.inner())
-            .field("spread", &self.is_spread())
-            .field("readers", &readers)
-            .finish()
-    }
-}
+shows!([const N: usize, P: Platform] RawBigReaderLock<N, P>, |lock| inner: lock.inner(), spread: lock.is_spread(),
+    readers: count(lock.sum(lock.gate.load(Relaxed))));

@@ -16,8 +16,6 @@
 //! [`crate::RawMcsLock`] does not implement them: lock_api keeps the state of an acquisition in the guard, which moves
 //! and may be forgotten, while an MCS node must stay in place; without allocation there is no place for it.
 
-mod rwlock;
-
 use crate::backoff::Backoff;
 use crate::mutex::RawMutex;
 use crate::platform::{Deadline, DefaultPlatform};
@@ -29,6 +27,49 @@ use lock_api::{GuardNoSend, GuardSend};
 #[cfg(doc)]
 use crate::RawRwSem;
 
+fn after(timeout: Duration) -> Deadline {
+    Deadline::after::<DefaultPlatform>(timeout)
+}
+
+/// Defines lock_api's methods that acquire the lock in one mode, for any thread, by ours.
+macro_rules! acquires {
+    ($guard:ident; $($wait:ident = $ours:path, $try:ident = $tries:path;)*) => {$(
+        #[inline]
+        fn $wait(&self) -> $guard {
+            $ours(self);
+            $guard::new()
+        }
+
+        #[inline]
+        fn $try(&self) -> Option<$guard> {
+            $tries(self).then($guard::new)
+        }
+    )*};
+    ($guard:ident; $($for:ident, $until:ident = $tries:path, $ours:path;)*) => {$(
+        fn $for(&self, timeout: Duration) -> Option<$guard> {
+            ($tries(self) || $ours(self, after(timeout))).then($guard::new)
+        }
+
+        fn $until(&self, deadline: Deadline) -> Option<$guard> {
+            $ours(self, deadline).then($guard::new)
+        }
+    )*};
+}
+
+/// Defines lock_api's methods that release the lock in one mode, or go from one to another, by ours.
+macro_rules! releases {
+    ($guard:ident; $($name:ident $(-> $out:ty)? = $ours:path;)*) => {$(
+        #[inline]
+        unsafe fn $name(&self, _guard: $guard) $(-> $out)? {
+            // SAFETY: contract of lock_api's method, which is that of ours: the caller has the lock in that mode.
+            unsafe { $ours(self) };
+            $(<$out>::new())?
+        }
+    )*};
+}
+
+mod rwlock;
+
 /// Implements the two traits for a [`RawTimedLock`] with a const constructor.
 macro_rules! raw_mutex {
     ($($generics:ident)?, $lock:ty, $init:expr, $guard:ident) => {
@@ -38,22 +79,9 @@ macro_rules! raw_mutex {
             const INIT: Self = $init;
             type Guard = $guard;
 
-            #[inline]
-            fn lock(&self) -> $guard {
-                RawLock::lock(self);
-                $guard::new()
-            }
+            acquires! { $guard; lock = RawLock::lock, try_lock = RawLock::try_lock; }
 
-            #[inline]
-            fn try_lock(&self) -> Option<$guard> {
-                RawLock::try_lock(self).then($guard::new)
-            }
-
-            #[inline]
-            unsafe fn unlock(&self, _guard: $guard) {
-                // SAFETY: contract of `RawLock::unlock`: the caller has the lock.
-                unsafe { RawLock::unlock(self) }
-            }
+            releases! { $guard; unlock = RawLock::unlock; }
 
             fn is_locked(&self) -> bool {
                 RawLock::is_locked(self)
@@ -65,14 +93,7 @@ macro_rules! raw_mutex {
             type Duration = Duration;
             type Instant = Deadline;
 
-            fn try_lock_for(&self, timeout: Duration) -> Option<$guard> {
-                let until = || self.try_lock_until(Deadline::after::<DefaultPlatform>(timeout));
-                lock_api::RawMutex::try_lock(self).or_else(until)
-            }
-
-            fn try_lock_until(&self, deadline: Deadline) -> Option<$guard> {
-                RawTimedLock::lock_until(self, deadline).then($guard::new)
-            }
+            acquires! { $guard; try_lock_for, try_lock_until = RawLock::try_lock, RawTimedLock::lock_until; }
         }
     };
 }
@@ -85,8 +106,5 @@ raw_mutex!(, RawQueuedSpinLock, RawQueuedSpinLock::new(), GuardSend);
 // SAFETY: contract of `RawLock`, which `unlock_fair` keeps: the thread that is granted the lock acquires
 // (mutex.acquire) what was released before.
 unsafe impl lock_api::RawMutexFair for RawMutex {
-    unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
-        // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the lock.
-        unsafe { RawMutex::unlock_fair(self) }
-    }
+    releases! { GuardNoSend; unlock_fair = RawMutex::unlock_fair; }
 }

@@ -13,27 +13,19 @@ use core::ops::Deref;
 /// access to the data. On platforms other than the default, [`Lock::from_raw`] makes it from a count and data.
 ///
 /// ```
-/// use turnwise::{LockRefCell, LockRefCellGuard};
+/// use turnwise::LockRefCell;
 ///
 /// static NAME: LockRefCell<&str> = LockRefCell::new(1, "old");
-/// NAME.raw().get();
 /// *NAME.lock() = "new";
-/// assert!(NAME.put_or_lock().is_none(), "there was another reference");
-/// let mut last = NAME.put_or_lock().expect("the last one");
-/// assert_eq!(*last, "new");
-/// assert_eq!(LockRefCellGuard::refs(&mut last).put(), 0);
+/// assert_eq!(NAME.put_or_lock().as_deref(), Some(&"new"), "it was the last reference");
 /// ```
 pub type LockRefCell<T, P = DefaultPlatform> = Lock<LockRef<P>, T>;
 
 /// A guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
 ///
 /// ```
-/// use turnwise::{LockRefCell, LockRefCellGuard};
-///
-/// let name = LockRefCell::new(1, "old");
-/// let mut guard = name.lock();
-/// *guard = "new";
-/// assert_eq!(LockRefCellGuard::refs(&mut guard).count(), 1);
+/// let name = turnwise::LockRefCell::new(1, "old");
+/// assert_eq!(turnwise::LockRefCellGuard::refs(&mut name.lock()).count(), 1);
 /// ```
 pub type LockRefCellGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, LockRef<P>, T>;
 

@@ -4,7 +4,6 @@ use super::raw::{COUNT_MAX, DEAD, LockRef, ONE, count, no_reference, too_many};
 use crate::order::released;
 use crate::platform::{DefaultPlatform, IntWord, Platform};
 use crate::raw::RawLock;
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -12,14 +11,10 @@ use core::sync::atomic::Ordering::Relaxed;
 /// the count.
 ///
 /// ```
-/// use turnwise::LockRef;
-///
-/// let refs = LockRef::new(1);
+/// let refs = turnwise::LockRef::new(1);
 /// let guard = refs.put_or_lock().expect("the last reference is dropped under the lock");
-/// guard.put();
 /// guard.mark_dead();
-/// drop(guard);
-/// assert!(refs.get_not_dead().is_none());
+/// assert_eq!(guard.put(), 0);
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
@@ -30,9 +25,12 @@ pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
 }
 
 impl<'a, P: Platform> LockRefGuard<'a, P> {
-    /// Creates a guard for the thread that has just acquired the lock.
+    /// Creates the guard of an acquired lock.
+    ///
+    /// # Safety
+    /// The calling thread has the lock; one guard of it is in use at a time, and one at most is dropped.
     #[inline]
-    pub(super) fn new(of: &'a LockRef<P>) -> Self {
+    pub(super) unsafe fn new(of: &'a LockRef<P>) -> Self {
         LockRefGuard { of, one_thread: PhantomData }
     }
 
@@ -83,17 +81,10 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
 impl<P: Platform> Drop for LockRefGuard<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        released(self.of.name());
+        released(self.of.class().1);
         // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and is gone.
         unsafe { self.of.unlock() }
     }
 }
 
-impl<P: Platform> fmt::Debug for LockRefGuard<'_, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LockRefGuard")
-            .field("count", &self.count())
-            .field("dead", &self.is_dead())
-            .finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] LockRefGuard<'_, P>, |guard| count: guard.count(), dead: guard.is_dead());

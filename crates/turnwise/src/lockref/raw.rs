@@ -49,7 +49,7 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
+    Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
 };
 use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
@@ -376,33 +376,19 @@ fn may_find(word: u64) -> bool {
 /// Operations on the lock.
 impl<P: Platform> LockRef<P> {
     acquisitions! {
-        |refs, deadline| refs.class.before(refs.name(), How::Write), guard -> LockRefGuard<'_, P>, P;
+        How::Write, |refs, deadline| LockRefGuard::new[refs] -> LockRefGuard<'_, P>, P;
 
         /// Acquires the lock: no other thread can lock it or change the count.
         lock: RawLock::lock(refs);
         /// Acquires the lock if it is free.
         try_lock: RawLock::try_lock(refs);
-        /// Acquires the lock, or gives up after `timeout`.
-        try_lock_for;
-        /// Acquires the lock, or gives up at `deadline`.
-        try_lock_until: refs.lock_until(deadline);
+        try_lock_for, try_lock_until: refs.lock_until(deadline);
     }
 
-    /// Creates a guard, and records the acquisition for the order checker.
-    ///
-    /// # Safety
-    /// The calling thread has just acquired the lock.
+    /// Returns the order checker's class of this lock, and its name.
     #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    unsafe fn guard(&self) -> LockRefGuard<'_, P> {
-        self.class.acquired(self.name(), How::Write);
-        LockRefGuard::new(self)
-    }
-
-    /// Returns the order checker's name for this lock.
-    #[inline]
-    pub(super) fn name(&self) -> usize {
-        core::ptr::from_ref(self).addr()
+    pub(super) fn class(&self) -> (&Class, usize) {
+        (&self.class, core::ptr::from_ref(self).addr())
     }
 
     /// Returns what has happened to the lock so far. Changes of the count that did not need it are not counted.
@@ -465,15 +451,12 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Polls until the lock is free (`true`), or for `still_ns`, or until the owner is found off its CPU. It ends at a
-    /// deadline on the monotonic clock; one on another clock may be noticed `still_ns` late.
+    /// Polls until the lock is free (`true`), or for `still_ns`, or until the owner is found off its CPU, or until the
+    /// deadline.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let until = P::now().saturating_add(2 * policy().still_ns);
-        let until = match deadline {
-            Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
-            _ => until,
-        };
+        let end = P::now().saturating_add(2 * policy().still_ns);
+        let until = deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end));
         let owner = named(self.word.load(Relaxed));
         let limit = SpinLimit { until: Some(until), owner, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
@@ -515,7 +498,8 @@ impl<P: Platform> LockRef<P> {
     /// The calling thread has the lock; one guard of it is in use at a time, and one at most is dropped.
     #[inline]
     pub unsafe fn guard_unchecked(&self) -> LockRefGuard<'_, P> {
-        LockRefGuard::new(self)
+        // SAFETY: contract of `new`: that of `guard_unchecked`.
+        unsafe { LockRefGuard::new(self) }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The lock half's implementations of the traits of locks without data: without guards, unseen by the order checker.
 
 use super::LockRef;
-use super::raw::{DEAD, LOCK, WAITERS, count, wake_after};
-use crate::platform::{Deadline, IntWord, Platform, Word};
+use super::raw::{LOCK, WAITERS, wake_after};
+use crate::platform::{Deadline, IntWord, Platform};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use core::fmt;
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::Ordering::Release;
 
 // SAFETY: invariant 1 of `raw`; an owner acquires (lockref.lock) what others released (lockref.unlock). Waiters query
 // whether the owner's thread runs, so guards stay on it.
@@ -57,11 +56,4 @@ unsafe impl<P: Platform> RawTimedLock for LockRef<P> {
     }
 }
 
-impl<P: Platform> fmt::Debug for LockRef<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = self.word.load(Relaxed);
-        let mut out = f.debug_struct("LockRef");
-        out.field("count", &count(word)).field("dead", &(word & DEAD != 0)).field("locked", &(word & LOCK != 0));
-        out.finish()
-    }
-}
+shows!([P: Platform] LockRef<P>, |refs| count: refs.count(), dead: refs.is_dead(), locked: refs.is_locked());

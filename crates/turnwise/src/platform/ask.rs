@@ -13,7 +13,6 @@ use super::{Clock, Deadline, Lane, Platform, SpinLimit, Word};
 /// assert!(DefaultPlatform::now() > before);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Pause {
     /// Hints to the CPU that this is a spin loop.
     Relax,
@@ -59,7 +58,6 @@ impl Pause {
 /// assert!(DefaultPlatform::hint(Hint::Cpus) >= 1);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Hint {
     /// The CPU this thread is on.
     Cpu,
@@ -81,7 +79,6 @@ pub enum Hint {
 /// assert_eq!(DefaultPlatform::preempt(Preempt::IsDue), None, "a program cannot turn preemption off");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Preempt {
     /// Begins a section, up to the matching [`Preempt::On`]. Sections nest.
     Off,

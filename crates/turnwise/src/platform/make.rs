@@ -1,18 +1,24 @@
 //! What locks have in common, as macros: constructors, for any platform and in constants; ways of acquiring; the traits
 //! of locks for readers and writers, and of guards.
 
-/// Returns the first value of a field: of a word, which is zero; of a part in brackets, with constructors of its own or
-/// with its fields, also as an array after a check of its length; or of an expression in parentheses. `const`: with
-/// core's atomic types; `any`: with those of the platform `P`.
+/// Returns the first value of a field: of a word, which is zero or as stated in braces; of a part in brackets, with
+/// constructors of its own or with its fields, also as an array after a check of its length; or of an expression in
+/// parentheses. `const`: with core's atomic types; `any`: with those of the platform `P`.
 macro_rules! first_value {
     (const U32) => {
-        core::sync::atomic::AtomicU32::new(0)
+        first_value!(const { U32 = 0 })
     };
     (const U64) => {
-        core::sync::atomic::AtomicU64::new(0)
+        first_value!(const { U64 = 0 })
     };
     (const Ptr) => {
         core::sync::atomic::AtomicPtr::new(core::ptr::null_mut())
+    };
+    (const { U32 = $value:expr }) => {
+        core::sync::atomic::AtomicU32::new($value)
+    };
+    (const { U64 = $value:expr }) => {
+        core::sync::atomic::AtomicU64::new($value)
     };
     (const [$part:ty]) => {
         <$part>::const_new_in()
@@ -34,11 +40,11 @@ macro_rules! first_value {
     (any Ptr) => {
         <P::Ptr<_> as $crate::platform::Word>::new(core::ptr::null_mut())
     };
-    (any U32) => {
-        <P::U32 as $crate::platform::Word>::new(0)
+    (any $word:ident) => {
+        first_value!(any { $word = 0 })
     };
-    (any U64) => {
-        <P::U64 as $crate::platform::Word>::new(0)
+    (any { $word:ident = $value:expr }) => {
+        <P::$word as $crate::platform::Word>::new($value)
     };
     (any [$part:ty]) => {
         <$part>::new_in()
@@ -51,7 +57,8 @@ macro_rules! first_value {
 /// Defines `const_new_in` and `new_in` of the type `$name`, which make `$what`, with fields as [`first_value`] says;
 /// and, after `default`, also `new` and `Default` on the default platform. After the name come the parameters before
 /// the platform, as declared and as used; with `plain` in front, `new` is for their defaults alone, so that it needs no
-/// annotation. `$pointee` is that of the type's pointers.
+/// annotation. `$pointee` is that of the type's pointers. With `of` the constructors take a number, which is too large
+/// in the case `$panics`.
 macro_rules! raw_constructors {
     (plain $name:ident [$($parameter:tt)*] [$($argument:tt)*], $($rest:tt)*) => {
         raw_constructors!(new $name [] [], $($rest)*);
@@ -80,22 +87,26 @@ macro_rules! raw_constructors {
         }
     };
     (
-        $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(to $pointee:ty)?, $what:literal,
-        { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
+        $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(of $number:ident or $panics:literal)?
+        $(to $pointee:ty)?, $what:literal, { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
     ) => {
         impl<$($($parameter)*)? P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
             #[doc = "statics."]
+            $(#[doc = concat!("\n# Panics\n", $panics)])?
             #[must_use]
-            pub const fn const_new_in() -> Self {
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn const_new_in($($number: u32)?) -> Self {
                 $name { $($(#[$attribute])* $field: first_value!(const $value),)* }
             }
         }
 
         impl<$($($parameter)*)? P: $crate::platform::Platform> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform.")]
+            $(#[doc = concat!("\n# Panics\n", $panics)])?
             #[must_use]
-            pub fn new_in() -> Self {
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub fn new_in($($number: u32)?) -> Self {
                 $name { $($(#[$attribute])* $field: first_value!(any $value),)* }
             }
         }
@@ -129,7 +140,7 @@ macro_rules! data_constructors {
             #[doc = "statics."]
             #[cfg_attr(feature = "order-check", track_caller)]
             pub const fn const_new_in(value: T) -> Self {
-                $data::from_raw($raw::const_new_in(), value)
+                $data::of($raw::const_new_in(), value)
             }
         }
     };
@@ -180,26 +191,27 @@ macro_rules! own_constructors {
     };
 }
 
-/// Defines the four ways of acquiring a lock with data in one mode: to wait, to try, and to wait for a time or until a
-/// deadline on `$platform`, for which the raw lock `R` must be `$timed` if that is named. `$before` reports a wait to
-/// the order checker, `$guard` makes a guard of type `$type` of the acquired lock.
+/// Defines the four ways of acquiring a lock with data in one mode, `$how`: to wait, to try, and to wait for a time or
+/// until a deadline on `$platform`, for which the raw lock `R` must be `$timed` if that is named. The order checker is
+/// notified through the method `class`. `$new` makes a guard of type `$type` of `$of`, the acquired lock.
 macro_rules! acquisitions {
     (
-        |$lock:ident, $deadline:ident| $before:expr, $guard:ident -> $type:ty, $platform:ty $(where $timed:path)?;
+        $how:expr, |$lock:ident, $deadline:ident| $new:path[$of:expr] -> $type:ty, $platform:ty $(where $timed:path)?;
         $(#[$wait_about:meta])* $wait:ident: $waited:expr;
         $(#[$try_about:meta])* $try:ident: $tried:expr;
-        $(#[$for_about:meta])* $for:ident;
-        $(#[$until_about:meta])* $until:ident: $acquired:expr;
+        $(#[$until_about:meta])* $for:ident, $until:ident: $acquired:expr;
     ) => {
         $(#[$wait_about])*
         #[inline]
         #[cfg_attr(feature = "order-check", track_caller)]
         pub fn $wait(&self) -> $type {
             let $lock = self;
-            $before;
+            let (class, name) = $lock.class();
+            class.before(name, $how);
             $waited;
-            // SAFETY: contract of `$guard`: the calling thread has just acquired the lock in this mode.
-            unsafe { self.$guard() }
+            class.acquired(name, $how);
+            // SAFETY: contract of `$new`: the calling thread has just acquired the lock in this mode.
+            unsafe { $new($of) }
         }
 
         $(#[$try_about])*
@@ -210,11 +222,14 @@ macro_rules! acquisitions {
             if !$tried {
                 return None;
             }
-            // SAFETY: contract of `$guard`: just acquired. (Not in a closure, which would hide the caller's location.)
-            Some(unsafe { self.$guard() })
+            let (class, name) = $lock.class();
+            class.acquired(name, $how);
+            // SAFETY: contract of `$new`: just acquired. (Not in a closure, which would hide the caller's location.)
+            Some(unsafe { $new($of) })
         }
 
-        $(#[$for_about])*
+        #[doc = concat!("Acquires the lock like [`Self::", stringify!($wait), "`], or gives up after `timeout`.")]
+        $(#[$until_about])*
         #[cfg_attr(feature = "order-check", track_caller)]
         pub fn $for(&self, timeout: core::time::Duration) -> Option<$type>
         $(where R: $timed)?
@@ -225,18 +240,21 @@ macro_rules! acquisitions {
             self.$until($crate::platform::Deadline::after::<$platform>(timeout))
         }
 
+        #[doc = concat!("Acquires the lock like [`Self::", stringify!($wait), "`], or gives up at `deadline`.")]
         $(#[$until_about])*
         #[cfg_attr(feature = "order-check", track_caller)]
         pub fn $until(&self, $deadline: $crate::platform::Deadline) -> Option<$type>
         $(where R: $timed)?
         {
             let $lock = self;
-            $before;
+            let (class, name) = $lock.class();
+            class.before(name, $how);
             if !$acquired {
                 return None;
             }
-            // SAFETY: contract of `$guard`: the calling thread has just acquired the lock in this mode.
-            Some(unsafe { self.$guard() })
+            class.acquired(name, $how);
+            // SAFETY: contract of `$new`: the calling thread has just acquired the lock in this mode.
+            Some(unsafe { $new($of) })
         }
     };
 }
@@ -255,6 +273,18 @@ macro_rules! watched {
         let $set = $settings;
         $acquired
     }};
+}
+
+/// Implements `Debug` of a type as these values.
+macro_rules! shows {
+    ([$($parameters:tt)*] $name:ident<$($argument:tt),*>, |$this:ident| $($field:ident: $value:expr),*) => {
+        impl<$($parameters)*> core::fmt::Debug for $name<$($argument),*> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let $this = self;
+                f.debug_struct(stringify!($name))$(.field(stringify!($field), &$value))*.finish()
+            }
+        }
+    };
 }
 
 /// Implements `Debug` and `Display` of a guard of a `T` as those of its data.
@@ -312,10 +342,11 @@ macro_rules! guard_traits {
     };
 }
 
-/// Defines how a guard becomes one for part of its data, in the same mode: the data are exclusive if `mut` is said.
+/// Defines how a guard, with further parameters as declared and as used, becomes one for part of its data, in the same
+/// mode: the data are exclusive if `mut` is said.
 macro_rules! guard_of_part {
-    ($bound:ident, $guard:ident => $mapped:ident, $($mut:tt)?) => {
-        impl<'a, R: $bound, T: ?Sized> $guard<'a, R, T> {
+    ($bound:ident, $guard:ident [$($parameter:tt)*] [$($argument:tt)*] => $mapped:ident, $($mut:tt)?) => {
+        impl<'a, R: $bound, T: ?Sized $($parameter)*> $guard<'a, R, T $($argument)*> {
             /// Turns the guard into one for part of the data.
             pub fn map<U: ?Sized>(
                 $($mut)? this: Self,

@@ -4,6 +4,7 @@
 //! write by hand; a simulator may switch coroutines inside any of them; a model checker may explore every order. All
 //! operations are associated functions, since an all-zero lock cannot hold a handle: a simulator finds its machine
 //! through its current coroutine.
+#![expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes these, and must know all")]
 
 #[macro_use]
 mod make;
@@ -27,7 +28,7 @@ pub use word::{IntWord, Word};
 pub use yield_then_sleep::YieldThenSleep;
 
 use core::num::NonZeroUsize;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A platform whose words are core's atomic types: its locks can be created in constants (`const_new_in`), for statics.
 /// Every such platform implements it; `T` is its pointers' pointee, which matters only to [`McsLock`](crate::McsLock).
@@ -120,7 +121,6 @@ impl Token {
 /// assert_eq!(Bare::on_cpu(Token::ANONYMOUS), OnCpu::Unknown);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum OnCpu {
     /// The thread runs.
     Running,
@@ -140,7 +140,6 @@ pub enum OnCpu {
 /// assert!(soon, "it is free");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Clock {
     /// The clock of [`Platform::now`], which is never set back.
     Monotonic,
@@ -240,7 +239,6 @@ impl SpinLimit {
 /// assert_eq!(end.to_string(), "the spin took as long as it may");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum SpinEnd {
     /// [`SpinLimit::until`] passed, or the word was unchanged for [`SpinLimit::still_ns`], or the thread's slice is
     /// over and [`SpinLimit::need_resched`] asks for that.
@@ -269,7 +267,6 @@ impl core::error::Error for SpinEnd {}
 /// assert_eq!(Bare::park(&word, 0, Lane::Waiters, None), Parked::Changed);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Parked {
     /// Another thread woke us (spurious wake-ups count as this, too).
     Woken,
@@ -290,7 +287,6 @@ pub enum Parked {
 /// assert_eq!(DefaultPlatform::wake(&word, Lane::Readers, u32::MAX), 0, "no thread sleeps there");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a platform outside gives or takes it, and must know all")]
 pub enum Lane {
     /// Ordinary waiters, first come, first woken.
     Waiters,
@@ -300,7 +296,8 @@ pub enum Lane {
     Readers,
 }
 
-/// A machine on which locks run. See the module's documentation.
+/// A machine on which locks run. See the module's documentation. What is not defined is as on a machine without threads
+/// of its own, [`Bare`]: no thread has an identity, and spinners poll.
 ///
 /// # Safety
 /// [`Platform::current`] and [`Platform::me`] must never identify two live threads by one token other than
@@ -309,9 +306,9 @@ pub enum Lane {
 ///
 /// ```
 /// use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
-/// use turnwise::platform::*;
+/// use turnwise::{RawLock, RawMutex, RawTimedLock, platform::*};
 ///
-/// /// [`Bare`], but it counts how often a thread would have slept.
+/// /// A machine that counts how often a thread would have slept.
 /// struct Counted;
 /// static PARKED: AtomicU32 = AtomicU32::new(0);
 ///
@@ -325,47 +322,18 @@ pub enum Lane {
 ///         PARKED.fetch_add(1, Relaxed);
 ///         Bare::park(word, expected, lane, deadline)
 ///     }
-///     // ...
-/// #   fn spin_until<W: Word>(
-/// #       word: &W,
-/// #       ready: impl FnMut(W::Value) -> bool,
-/// #       limit: SpinLimit,
-/// #   ) -> Result<W::Value, SpinEnd> {
-/// #       Bare::spin_until(word, ready, limit)
-/// #   }
-/// #   fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-/// #       Bare::wake(word, lane, count)
-/// #   }
-/// #   fn requeue(_: &AtomicU32, _: u32, _: *const AtomicU32) -> Option<u32> {
-/// #       None
-/// #   }
-/// #   fn now() -> u64 {
-/// #       Bare::now()
-/// #   }
-/// #   fn current() -> Token {
-/// #       Token::ANONYMOUS
-/// #   }
-/// #   fn me() -> Option<Me<Self>> {
-/// #       None
-/// #   }
-/// #   fn slot(_: Token) -> &'static ThreadSlot<Self> {
-/// #       unreachable!("there is none")
-/// #   }
-/// #   fn on_cpu(_: Token) -> OnCpu {
-/// #       OnCpu::Unknown
-/// #   }
+///     fn wake(_: *const AtomicU32, _: Lane, _: u32) -> u32 {
+///         0 // a thread in `park` sees the word change
+///     }
+///     fn now() -> u64 {
+///         Bare::now()
+///     }
 /// }
 ///
-/// let lock = turnwise::RwSem::<u64, Counted>::new_in(7);
-/// std::thread::scope(|s| {
-///     let writer = lock.write();
-///     let late = s.spawn(|| *lock.read());
-///     while PARKED.load(Relaxed) == 0 {
-///         std::thread::yield_now();
-///     }
-///     drop(writer);
-///     assert_eq!(late.join().unwrap(), 7);
-/// });
+/// let lock = RawMutex::<Counted>::new_in();
+/// lock.lock();
+/// assert!(!lock.lock_until(Deadline { clock: Clock::Monotonic, at: 1_000 }));
+/// assert!(PARKED.load(Relaxed) > 0);
 /// ```
 pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// A shared 32-bit word.
@@ -392,9 +360,20 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,
-        ready: impl FnMut(W::Value) -> bool,
+        mut ready: impl FnMut(W::Value) -> bool,
         limit: SpinLimit,
-    ) -> Result<W::Value, SpinEnd>;
+    ) -> Result<W::Value, SpinEnd> {
+        loop {
+            let value = word.load(Relaxed);
+            if ready(value) {
+                return Ok(value);
+            }
+            if limit.until.is_some_and(|at| Self::now() >= at) {
+                return Err(SpinEnd::Deadline);
+            }
+            Self::pause(Pause::Relax);
+        }
+    }
 
     /// Begins or ends a section in which the thread keeps its CPU, or asks whether it should yield it. Only
     /// [`Preempt::IsDue`] has an answer, and that is `None` where there is no such mechanism, as in every program on
@@ -432,7 +411,9 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Wakes one ordinary waiter of `from` and moves the others to `to`'s ordinary waiters, if `from` still holds
     /// `expected`. Returns the number woken or moved, or `None` if the value differed or the platform cannot. Uses only
     /// the address of `to`.
-    fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
+    fn requeue(_from: &Self::U32, _expected: u32, _to: *const Self::U32) -> Option<u32> {
+        None
+    }
 
     /// Returns nanoseconds on a clock that never runs backwards.
     fn now() -> u64;
@@ -445,16 +426,29 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// Returns the calling thread's token, or [`Token::ANONYMOUS`] if it has none yet. Fast paths call it: it must be
     /// cheap.
-    fn current() -> Token;
+    #[inline(always)]
+    #[must_use]
+    fn current() -> Token {
+        Token::ANONYMOUS
+    }
 
     /// Returns the calling thread's token and slot, and takes a slot if it has none; `None` if none is available.
-    fn me() -> Option<Me<Self>>;
+    #[expect(clippy::must_use_candidate, reason = "also called for the slot that it takes")]
+    fn me() -> Option<Me<Self>> {
+        None
+    }
 
     /// Returns the slot of a token that [`Platform::me`] gave to a thread.
-    fn slot(token: Token) -> &'static ThreadSlot<Self>;
+    #[must_use]
+    fn slot(_token: Token) -> &'static ThreadSlot<Self> {
+        unreachable!("no thread was given a token")
+    }
 
     /// Returns whether the thread of `token` runs.
-    fn on_cpu(token: Token) -> OnCpu;
+    #[must_use]
+    fn on_cpu(_token: Token) -> OnCpu {
+        OnCpu::Unknown
+    }
 
     /// Returns a number about the machine. A wrong one costs time, never safety. Fast paths call it: it must be cheap.
     #[inline(always)]

@@ -111,12 +111,8 @@ impl<P: Platform> ThreadSlot<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for ThreadSlot<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // The notes belong to their thread alone.
-        f.debug_struct("ThreadSlot").field("node", &self.node).finish_non_exhaustive()
-    }
-}
+// The notes belong to their thread alone.
+shows!([P: Platform] ThreadSlot<P>, |slot| node: slot.node);
 
 /// The calling thread's token and slot.
 ///
@@ -142,8 +138,4 @@ impl<P: Platform> Clone for Me<P> {
 
 impl<P: Platform> Copy for Me<P> {}
 
-impl<P: Platform> core::fmt::Debug for Me<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Me").field("token", &self.token).field("slot", self.slot).finish()
-    }
-}
+shows!([P: Platform] Me<P>, |me| token: me.token, slot: me.slot);

@@ -8,14 +8,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// see whether the models detect that.
 ///
 /// ```
-/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// use turnwise::platform::Word;
 ///
 /// /// Polls once.
-/// fn seen<W: Word>(word: &W) -> W::Value {
-///     word.load(Relaxed)
+/// fn poll<W: Word>(word: &W) -> W::Value {
+///     word.load(std::sync::atomic::Ordering::Relaxed)
 /// }
-/// assert_eq!(seen(&AtomicU32::new(7)), 7);
 /// ```
 pub trait Word: Send + Sync {
     /// The type of the word's value.
@@ -54,14 +52,12 @@ pub trait Word: Send + Sync {
 /// An atomic integer.
 ///
 /// ```
-/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use turnwise::platform::IntWord;
 ///
 /// /// Adds one; returns what there was.
 /// fn add<W: IntWord<Value = u64>>(word: &W) -> u64 {
-///     word.fetch_add(1, Relaxed)
+///     word.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 /// }
-/// assert_eq!(add(&AtomicU64::new(7)), 7);
 /// ```
 pub trait IntWord: Word {
     /// Adds, wrapping; returns the old value.

@@ -1,7 +1,7 @@
 //! The guard of an upgradable reader, and conversions between guards.
 
-use super::{RawRwSem, RwSemReadGuard, RwSemWriteGuard};
-use crate::lock::{Lock, LockGuard};
+use super::{RawRwSem, RwSem, RwSemReadGuard, RwSemWriteGuard};
+use crate::lock::LockGuard;
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use crate::rwlock::RwLockReadGuard;
 use core::marker::PhantomData;
@@ -15,14 +15,12 @@ use core::time::Duration;
 ///
 /// let names = RwSem::new(vec!["a"]);
 /// let guard = names.upgradable_read();
-/// if !guard.contains(&"b") {
-///     RwSemUpgradableGuard::upgrade(guard).push("b"); // no writer came in between
-/// }
+/// RwSemUpgradableGuard::upgrade(guard).push("b"); // no writer came in between
 /// assert_eq!(*names.read(), ["a", "b"]);
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct RwSemUpgradableGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
-    lock: &'a Lock<RawRwSem<P>, T>,
+    lock: &'a RwSem<T, P>,
     not_send: PhantomData<*mut ()>,
 }
 
@@ -33,27 +31,28 @@ guard_traits!(
     unlock_upgradable
 );
 
-impl<'a, T: ?Sized, P: Platform> LockGuard<'a, RawRwSem<P>, T> {
-    /// Becomes a reader, with no writer in between; waiting readers enter alongside it.
-    pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
-        let lock = Self::forget(this);
-        // SAFETY: contract of `RawRwSem::downgrade`: the forgotten guard had the write lock, which is a read lock from
-        // here on.
-        unsafe {
-            lock.raw().downgrade();
-            RwLockReadGuard::new(lock)
+/// Defines how a guard becomes one of another mode, by the raw lock's `$operation`.
+macro_rules! becomes {
+    ($($(#[$about:meta])* $name:ident by $operation:ident -> $guard:ident: $type:ty;)*) => {$(
+        $(#[$about])*
+        pub fn $name(this: Self) -> $type {
+            let lock = Self::forget(this);
+            // SAFETY: contract of the raw lock's operation: the forgotten guard had the lock in its mode, and it is
+            // held in the other's from here on.
+            unsafe {
+                lock.raw().$operation();
+                $guard::new(lock)
+            }
         }
-    }
+    )*};
+}
 
-    /// Becomes an upgradable reader, with no writer in between; waiting readers enter alongside it.
-    pub fn downgrade_to_upgradable(this: Self) -> RwSemUpgradableGuard<'a, T, P> {
-        let lock = Self::forget(this);
-        // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the forgotten guard had the write lock, which is an
-        // upgradable read lock from here on.
-        unsafe {
-            lock.raw().downgrade_to_upgradable();
-            RwSemUpgradableGuard::new(lock)
-        }
+impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
+    becomes! {
+        /// Becomes a reader, with no writer in between; waiting readers enter alongside it.
+        downgrade by downgrade -> RwLockReadGuard: RwSemReadGuard<'a, T, P>;
+        /// Becomes an upgradable reader, with no writer in between; waiting readers enter alongside it.
+        downgrade_to_upgradable by downgrade_to_upgradable -> RwSemUpgradableGuard: RwSemUpgradableGuard<'a, T, P>;
     }
 }
 
@@ -63,27 +62,23 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// # Safety
     /// The calling thread has acquired the lock in this guard's mode, and there is no other guard for that.
     #[inline]
-    pub(super) unsafe fn new(lock: &'a Lock<RawRwSem<P>, T>) -> Self {
+    pub(super) unsafe fn new(lock: &'a RwSem<T, P>) -> Self {
         RwSemUpgradableGuard { lock, not_send: PhantomData }
     }
 
     /// Consumes the guard and returns the lock, which stays acquired.
     #[inline]
-    fn forget(this: Self) -> &'a Lock<RawRwSem<P>, T> {
+    fn forget(this: Self) -> &'a RwSem<T, P> {
         ManuallyDrop::new(this).lock
     }
 
-    /// Becomes the writer when the other readers have left, with no writer in between; no others enter meanwhile. A
-    /// thread that also has a read guard of the same lock deadlocks: it waits for itself to leave. The `try_` forms
-    /// return there, and the feature `order-check` reports the second guard when it is made.
-    pub fn upgrade(this: Self) -> RwSemWriteGuard<'a, T, P> {
-        let lock = Self::forget(this);
-        // SAFETY: contract of `RawRwSem::upgrade`: the forgotten guard had the upgradable read lock, which is the write
-        // lock from here on.
-        unsafe {
-            lock.raw().upgrade();
-            LockGuard::new(lock)
-        }
+    becomes! {
+        /// Becomes the writer when the other readers have left, with no writer in between; no others enter meanwhile. A
+        /// thread that also has a read guard of the same lock deadlocks: it waits for itself to leave. The `try_` forms
+        /// return there, and the feature `order-check` reports the second guard when it is made.
+        upgrade by upgrade -> LockGuard: RwSemWriteGuard<'a, T, P>;
+        /// Becomes an ordinary reader.
+        downgrade by downgrade_upgradable -> RwLockReadGuard: RwSemReadGuard<'a, T, P>;
     }
 
     /// Becomes the writer if there are no other readers.
@@ -118,16 +113,5 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
         }
         // SAFETY: contract of `LockGuard::new`: the forgotten guard had what is now the write lock.
         Ok(unsafe { LockGuard::new(Self::forget(this)) })
-    }
-
-    /// Becomes an ordinary reader.
-    pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
-        let lock = Self::forget(this);
-        // SAFETY: contract of `RawRwSem::downgrade_upgradable`: the forgotten guard had the upgradable read lock, which
-        // is a read lock from here on.
-        unsafe {
-            lock.raw().downgrade_upgradable();
-            RwLockReadGuard::new(lock)
-        }
     }
 }

@@ -22,9 +22,7 @@ use crate::rwlock::{MappedRwLockReadGuard, RwLock as SharedLock, RwLockReadGuard
 /// The usual name of [`RwSem`] in other libraries.
 ///
 /// ```
-/// use turnwise::RwLock;
-///
-/// static LIMIT: RwLock<u32> = RwLock::new(7);
+/// static LIMIT: turnwise::RwLock<u32> = turnwise::RwLock::new(7);
 /// assert_eq!(*LIMIT.read(), 7);
 /// ```
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
@@ -48,10 +46,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// use turnwise::RwSem;
 ///
 /// static LIMITS: RwSem<[u32; 2]> = RwSem::new([1, 9]);
-/// std::thread::scope(|s| {
-///     s.spawn(|| LIMITS.write()[1] = 10);
-///     s.spawn(|| assert!(LIMITS.read()[1] >= 9));
-/// });
+/// LIMITS.write()[1] = 10;
 /// assert_eq!(*LIMITS.read(), [1, 10]);
 /// ```
 pub type RwSem<T, P = DefaultPlatform> = SharedLock<RawRwSem<P>, T>;
@@ -59,47 +54,34 @@ pub type RwSem<T, P = DefaultPlatform> = SharedLock<RawRwSem<P>, T>;
 /// A guard of a read lock, which is held until the guard is dropped.
 ///
 /// ```
-/// use turnwise::{RwSem, RwSemReadGuard};
-///
-/// let names = RwSem::new(vec!["a"]);
-/// let guard: RwSemReadGuard<'_, Vec<&str>> = names.read();
-/// assert!(names.try_write().is_none() && guard.contains(&"a"));
+/// let names = turnwise::RwSem::new(vec!["a"]);
+/// let guard: turnwise::RwSemReadGuard<'_, Vec<&str>> = names.read();
 /// ```
 pub type RwSemReadGuard<'a, T, P = DefaultPlatform> = RwLockReadGuard<'a, RawRwSem<P>, T>;
 
 /// A guard of the write lock, which is held until the guard is dropped.
 ///
 /// ```
-/// use turnwise::{RwSem, RwSemWriteGuard};
-///
-/// let lock = RwSem::new(7);
-/// let mut guard = lock.write();
-/// *guard += 1;
-/// let guard = RwSemWriteGuard::downgrade(guard);
-/// assert_eq!((*guard, lock.try_read().is_some()), (8, true));
+/// let lock = turnwise::RwSem::new(7);
+/// let guard = turnwise::RwSemWriteGuard::downgrade(lock.write());
+/// assert_eq!((*guard, lock.try_read().is_some()), (7, true));
 /// ```
-pub type RwSemWriteGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawRwSem<P>, T>;
+pub type RwSemWriteGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawRwSem<P>, T, true>;
 
 /// A guard of a read lock, for part of the data.
 ///
 /// ```
-/// use turnwise::{MappedRwSemReadGuard, RwSem, RwSemReadGuard};
-///
-/// let names = RwSem::new(vec!["a"]);
-/// let first = RwSemReadGuard::try_map(names.read(), |names| names.first());
-/// let first: MappedRwSemReadGuard<'_, &str> = first.expect("it is not empty");
-/// assert_eq!(*first, "a");
+/// let names = turnwise::RwSem::new(vec!["a"]);
+/// let first = turnwise::RwSemReadGuard::try_map(names.read(), |names| names.first());
+/// assert_eq!(*first.expect("it is not empty"), "a");
 /// ```
 pub type MappedRwSemReadGuard<'a, T, P = DefaultPlatform> = MappedRwLockReadGuard<'a, RawRwSem<P>, T>;
 
 /// A guard of the write lock, for part of the data.
 ///
 /// ```
-/// use turnwise::{RwSem, RwSemWriteGuard};
-///
-/// let pair = RwSem::new((1, "one"));
-/// *RwSemWriteGuard::map(pair.write(), |pair| &mut pair.0) = 2;
-/// assert_eq!(pair.into_inner(), (2, "one"));
+/// let pair = turnwise::RwSem::new((1, "one"));
+/// *turnwise::RwSemWriteGuard::map(pair.write(), |pair| &mut pair.0) = 2;
 /// ```
 pub type MappedRwSemWriteGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawRwSem<P>, T>;
 
@@ -108,52 +90,30 @@ data_constructors!(SharedLock, RawRwSem [] [], "an unlocked lock");
 /// Recursive and upgradable reading.
 impl<T: ?Sized, P: Platform> SharedLock<RawRwSem<P>, T> {
     acquisitions! {
-        |lock, deadline| lock.before(How::ReadRecursive), reader -> RwSemReadGuard<'_, T, P>, P;
+        How::ReadRecursive, |lock, deadline| RwLockReadGuard::new[lock] -> RwSemReadGuard<'_, T, P>, P;
 
         /// Acquires the lock for reading, past waiting writers: a thread that already reads gets it at once. Others may
         /// use it, too, but an unbroken succession of readers can starve writers, and a thread that upgrades.
         ///
         /// ```
-        /// let lock = turnwise::RwSem::new(1);
-        /// let first = lock.read();
-        /// std::thread::scope(|s| {
-        ///     s.spawn(|| *lock.write() = 2);
-        ///     assert_eq!(*lock.read_recursive(), 1);
-        ///     drop(first);
-        /// });
+        /// let lock = turnwise::RwSem::new(7);
+        /// assert_eq!(*lock.read() + *lock.read_recursive(), 14);
         /// ```
         read_recursive: lock.raw().read_with(Prefer::Readers, None);
         /// Acquires the lock for reading like [`RwSem::read_recursive`], unless a writer holds it.
         try_read_recursive: lock.raw().try_read_with(Prefer::Readers);
-        /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up after `timeout`.
-        try_read_recursive_for;
-        /// Acquires the lock for reading like [`RwSem::read_recursive`], or gives up at `deadline`.
-        try_read_recursive_until: lock.raw().read_with(Prefer::Readers, Some(deadline));
+        try_read_recursive_for, try_read_recursive_until: lock.raw().read_with(Prefer::Readers, Some(deadline));
     }
 
     acquisitions! {
-        |lock, deadline| lock.before(How::Upgradable), upgradable -> RwSemUpgradableGuard<'_, T, P>, P;
+        How::Upgradable, |lock, deadline| RwSemUpgradableGuard::new[lock] -> RwSemUpgradableGuard<'_, T, P>, P;
 
         /// Acquires the lock for reading, with the right to become the writer: alongside readers, but not alongside
         /// another upgradable reader. While one waits for its turn, no more readers are admitted, as for a writer.
         upgradable_read: lock.raw().upgradable_read();
         /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
         try_upgradable_read: lock.raw().try_upgradable_read();
-        /// Acquires the lock for upgradable reading, or gives up after `timeout`.
-        try_upgradable_read_for;
-        /// Acquires the lock for upgradable reading, or gives up at `deadline`.
-        try_upgradable_read_until: lock.raw().upgradable_read_until(deadline);
-    }
-
-    /// Creates the guard of an upgradable reader, and records the acquisition for the order checker.
-    ///
-    /// # Safety
-    /// The calling thread has just acquired the lock in this mode.
-    #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    unsafe fn upgradable(&self) -> RwSemUpgradableGuard<'_, T, P> {
-        // SAFETY: contract of `new`: that of `upgradable`.
-        unsafe { RwSemUpgradableGuard::new(self.acquired(How::Upgradable)) }
+        try_upgradable_read_for, try_upgradable_read_until: lock.raw().upgradable_read_until(deadline);
     }
 
     /// Returns whether a writer currently holds the lock.

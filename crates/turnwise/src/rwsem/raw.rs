@@ -118,9 +118,7 @@ pub(crate) enum Met {
 /// use turnwise::{RawLock, RawRwSem};
 ///
 /// static LOCK: RawRwSem = RawRwSem::new();
-/// LOCK.lock();
-/// // SAFETY: this thread has just acquired it for writing.
-/// unsafe { LOCK.unlock() };
+/// assert!(LOCK.try_lock() && !LOCK.try_lock());
 /// ```
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
@@ -225,11 +223,7 @@ unsafe impl<P: Platform> RawTimedRwLock for RawRwSem<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for RawRwSem<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawRwSem").field("locked", &self.is_locked()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] RawRwSem<P>, |lock| locked: lock.is_locked());
 
 impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading, with a choice of which side goes first, or gives up at the deadline if there is

@@ -1,57 +1,29 @@
 //! Guards of the sequence read/write lock.
 
-use super::SeqRwLock;
+use super::{RawSeqRwLock, SeqRwLock};
 use crate::order::released;
 use crate::platform::{DefaultPlatform, Platform};
-use crate::raw::{RawLock, RawRwLock};
+use crate::raw::RawLock;
+use crate::rwlock::MappedRwLockReadGuard;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
 /// A guard of a blocking read: writers wait until it is dropped.
 ///
 /// ```
-/// use turnwise::SeqRwLock;
-///
-/// let bounds = SeqRwLock::new((0, 10));
-/// let guard = bounds.blocking_read();
-/// assert_eq!((guard.0, guard.1), (0, 10));
+/// let bounds = turnwise::SeqRwLock::new((0, 10));
+/// assert_eq!(*bounds.blocking_read(), (0, 10));
 /// ```
-#[must_use = "the lock is released at once if the guard is dropped"]
-pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
-    lock: &'a SeqRwLock<T, P>,
-    /// Keeps the guard on its thread, which alone may release the lock.
-    not_send: PhantomData<*mut ()>,
-}
-
-guard_traits!(
-    [T: Copy, P: Platform] SeqReadGuard<'_, T, P>,
-    |this| this.lock.raw(),
-    this.lock.value.as_ptr(),
-    unlock_read
-);
-
-impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
-    /// Creates the guard of a blocking read.
-    ///
-    /// # Safety
-    /// The calling thread has the lock for reading, and there is no other guard for that.
-    #[inline]
-    pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
-        P::touch(lock.value.as_ptr().cast(), size_of::<T>(), false);
-        SeqReadGuard { lock, not_send: PhantomData }
-    }
-}
+pub type SeqReadGuard<'a, T, P = DefaultPlatform> = MappedRwLockReadGuard<'a, RawSeqRwLock<P>, T>;
 
 /// A guard of the write lock, with a copy of the value, which is published when the guard is dropped.
 ///
 /// ```
-/// use turnwise::{SeqRwLock, SeqWriteGuard};
-///
-/// let bounds = SeqRwLock::new((0, 10));
+/// let bounds = turnwise::SeqRwLock::new((0, 10));
 /// let mut guard = bounds.write();
 /// *guard = (5, 15);
 /// assert_eq!(bounds.read(), (0, 10), "not yet");
-/// SeqWriteGuard::publish(&mut guard);
+/// turnwise::SeqWriteGuard::publish(&mut guard);
 /// assert_eq!(bounds.read(), (5, 15));
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]
@@ -107,7 +79,7 @@ impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         Self::publish(self);
-        released(self.lock.name());
+        released(self.lock.class().1);
         // SAFETY: contract of `RawLock::unlock`: the guard has the write lock.
         unsafe { self.lock.raw.inner().unlock() }
     }

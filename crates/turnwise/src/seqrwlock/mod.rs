@@ -10,8 +10,10 @@ pub use raw::{RawSeqRwLock, SeqReader};
 use crate::order::{Class, How};
 use crate::platform::{DefaultPlatform, Platform};
 use crate::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
+use crate::rwlock::MappedRwLockReadGuard;
 use cell::SeqCell;
 use core::fmt;
+use core::ptr::NonNull;
 
 /// The number of optimistic reads that writers may invalidate before [`SeqRwLock::read`] takes the lock.
 pub const READ_TRIES: u32 = 4;
@@ -32,15 +34,7 @@ pub const READ_TRIES: u32 = 4;
 /// use turnwise::SeqRwLock;
 ///
 /// static BOUNDS: SeqRwLock<(u64, u64)> = SeqRwLock::new((0, 10));
-/// std::thread::scope(|s| {
-///     s.spawn(|| {
-///         let (low, high) = BOUNDS.read();
-///         assert_eq!(high - low, 10);
-///     });
-///     let mut bounds = BOUNDS.write();
-///     bounds.0 += 5;
-///     bounds.1 += 5;
-/// });
+/// *BOUNDS.write() = (5, 15);
 /// assert_eq!(BOUNDS.read(), (5, 15));
 /// assert_eq!(BOUNDS.read_with(|bounds| bounds.0 + bounds.1), 20);
 /// assert_eq!(*BOUNDS.blocking_read(), (5, 15));
@@ -115,60 +109,41 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     }
 
     acquisitions! {
-        |lock, deadline| lock.class.before(lock.name(), How::Read), reading -> SeqReadGuard<'_, T, P>, P;
+        How::Read, |lock, deadline| Self::in_place[lock] -> SeqReadGuard<'_, T, P>, P;
 
         /// Excludes writers, and gives access to the value in place. Any number of threads may do so at a time.
         blocking_read: lock.raw.read();
         /// Begins a blocking read, if no writer holds the lock or waits.
         try_blocking_read: lock.raw.try_read();
-        /// Begins a blocking read, or gives up after `timeout`.
-        try_blocking_read_for;
-        /// Begins a blocking read, or gives up at `deadline`.
-        try_blocking_read_until: lock.raw.read_until(deadline);
+        try_blocking_read_for, try_blocking_read_until: lock.raw.read_until(deadline);
     }
 
-    /// Creates the guard of a blocking read, and records the acquisition for the order checker.
+    /// Creates the guard of a blocking read.
     ///
     /// # Safety
-    /// The calling thread has just acquired the lock for reading.
+    /// The calling thread has the lock for reading, and there is no other guard for that.
     #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    unsafe fn reading(&self) -> SeqReadGuard<'_, T, P> {
-        self.class.acquired(self.name(), How::Read);
-        // SAFETY: contract of `SeqReadGuard::new`: the calling thread has just acquired the lock in this mode.
-        unsafe { SeqReadGuard::new(self) }
+    unsafe fn in_place(&self) -> SeqReadGuard<'_, T, P> {
+        P::touch(self.value.as_ptr().cast(), size_of::<T>(), false);
+        // SAFETY: the read lock keeps writers from the value as long as the guard lives.
+        unsafe { MappedRwLockReadGuard::new(&self.raw, NonNull::from(&*self.value.as_ptr())) }
     }
 
     acquisitions! {
-        |lock, deadline| lock.class.before(lock.name(), How::Write), writing -> SeqWriteGuard<'_, T, P>, P;
+        How::Write, |lock, deadline| SeqWriteGuard::new[lock] -> SeqWriteGuard<'_, T, P>, P;
 
         /// Excludes other writers and blocking readers, and returns a guard with a copy of the value that is published
         /// when the guard is dropped.
         write: lock.raw.inner().lock();
         /// Acquires the lock for writing, if it is free.
         try_write: lock.raw.inner().try_lock();
-        /// Acquires the lock for writing, or gives up after `timeout`.
-        try_write_for;
-        /// Acquires the lock for writing, or gives up at `deadline`.
-        try_write_until: lock.raw.inner().lock_until(deadline);
+        try_write_for, try_write_until: lock.raw.inner().lock_until(deadline);
     }
 
-    /// Creates the guard of the write lock, and records the acquisition for the order checker.
-    ///
-    /// # Safety
-    /// The calling thread has just acquired the lock for writing.
+    /// Returns the order checker's class of this lock, and its name.
     #[inline]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    unsafe fn writing(&self) -> SeqWriteGuard<'_, T, P> {
-        self.class.acquired(self.name(), How::Write);
-        // SAFETY: contract of `SeqWriteGuard::new`: the calling thread has just acquired the lock in this mode.
-        unsafe { SeqWriteGuard::new(self) }
-    }
-
-    /// Returns the order checker's name for this lock.
-    #[inline]
-    fn name(&self) -> usize {
-        core::ptr::from_ref(&self.raw).addr()
+    fn class(&self) -> (&Class, usize) {
+        (&self.class, core::ptr::from_ref(&self.raw).addr())
     }
 
     /// Returns what has happened so far to the lock that writers and blocking readers take. Optimistic reads are not

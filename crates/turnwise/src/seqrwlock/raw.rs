@@ -48,20 +48,12 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// use turnwise::{RawLock, RawSeqRwLock};
+/// use turnwise::RawSeqRwLock;
 ///
 /// static LOCK: RawSeqRwLock = RawSeqRwLock::new();
-/// static PARTS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
-///
-/// fn both() -> [u64; 2] {
-///     LOCK.read_with(|| [0, 1].map(|part: usize| PARTS[part].load(Relaxed)))
-/// }
-///
-/// LOCK.lock();
-/// PARTS.iter().for_each(|part| part.store(7, Relaxed));
-/// // SAFETY: this thread has just acquired the lock for writing.
-/// unsafe { LOCK.unlock() };
-/// assert_eq!(both(), [7, 7]);
+/// static PARTS: [AtomicU64; 2] = [AtomicU64::new(7), AtomicU64::new(7)];
+/// let [low, high] = LOCK.read_with(|| [0, 1].map(|part: usize| PARTS[part].load(Relaxed)));
+/// assert_eq!(low, high);
 /// ```
 #[repr(C)]
 pub struct RawSeqRwLock<P: Platform = DefaultPlatform> {
@@ -160,6 +152,15 @@ impl<P: Platform> RawSeqRwLock<P> {
         P::U32::fence(Release);
     }
 
+    /// Begins a change if the write lock was acquired; returns whether it was.
+    #[inline(always)]
+    fn begins(&self, acquired: bool) -> bool {
+        if acquired {
+            self.begin_change();
+        }
+        acquired
+    }
+
     /// Makes the sequence even. The caller has the write lock (invariant 1).
     #[inline(always)]
     pub(super) fn end_change(&self) {
@@ -194,11 +195,7 @@ unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
 
     #[inline]
     fn try_lock(&self) -> bool {
-        let got = self.lock.try_lock();
-        if got {
-            self.begin_change();
-        }
-        got
+        self.begins(self.lock.try_lock())
     }
 
     /// Ends the change, and releases the write lock.
@@ -225,11 +222,7 @@ unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
 unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
-        let got = self.lock.lock_until(deadline);
-        if got {
-            self.begin_change();
-        }
-        got
+        self.begins(self.lock.lock_until(deadline))
     }
 }
 
@@ -261,27 +254,18 @@ unsafe impl<P: Platform> RawTimedRwLock for RawSeqRwLock<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let sequence = self.sequence.load(Relaxed);
-        f.debug_struct("RawSeqRwLock").field("sequence", &sequence).field("locked", &self.is_locked()).finish()
-    }
-}
+shows!([P: Platform] RawSeqRwLock<P>, |lock| sequence: lock.sequence.load(Relaxed), locked: lock.is_locked());
 
 /// A read in up to two passes: the first is optimistic, the second holds the lock for reading. If a writer is changing
 /// the data at the start, and stays, there is only the second.
 ///
 /// ```
-/// # use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-/// # let (lock, part) = (turnwise::RawSeqRwLock::new(), AtomicU64::new(0));
-/// let mut reader = lock.reader();
-/// let seen = loop {
-///     let seen = part.load(Relaxed);
-///     if !reader.retry() {
-///         break seen;
-///     }
-/// };
-/// # assert_eq!(seen, 0);
+/// let lock = turnwise::RawSeqRwLock::new();
+/// let (mut reader, mut passes) = (lock.reader(), 1);
+/// while reader.retry() {
+///     passes += 1; // what the last pass has read is void
+/// }
+/// assert_eq!(passes, 1);
 /// ```
 #[must_use = "what was read is valid only once `retry` has returned `false`"]
 pub struct SeqReader<'a, P: Platform = DefaultPlatform> {
@@ -315,11 +299,7 @@ impl<P: Platform> SeqReader<'_, P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for SeqReader<'_, P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("SeqReader").field("blocking", &self.is_blocking()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] SeqReader<'_, P>, |reader| blocking: reader.is_blocking());
 
 impl<P: Platform> Drop for SeqReader<'_, P> {
     #[inline]

@@ -49,12 +49,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// ```
 /// use turnwise::spin::mcs::{McsNode, RawMcsLock};
 ///
-/// static LOCK: RawMcsLock = RawMcsLock::new();
-/// let node = McsNode::new();
-/// // SAFETY: the node stays where it is until the release, and is in no other line.
-/// unsafe { LOCK.lock(&node) };
+/// let (lock, node) = (RawMcsLock::new(), McsNode::new());
+/// // SAFETY: the node stays where it is until the release, and is in no other queue.
+/// unsafe { lock.lock(&node) };
 /// // SAFETY: the lock was acquired through this node.
-/// unsafe { LOCK.unlock(&node) };
+/// unsafe { lock.unlock(&node) };
 /// ```
 #[repr(align(128))]
 pub struct McsNode<P: Platform = DefaultPlatform> {
@@ -64,22 +63,13 @@ pub struct McsNode<P: Platform = DefaultPlatform> {
 
 raw_constructors!(default McsNode to McsNode<P>, "a node that is in no queue", { next: Ptr, granted: U32, });
 
-impl<P: Platform> core::fmt::Debug for McsNode<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("McsNode").field("granted", &(self.granted.load(Relaxed) != 0)).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] McsNode<P>, |node| granted: node.granted.load(Relaxed) != 0);
 
 /// An MCS lock without data. All-zero bytes are an unlocked lock.
 ///
 /// ```
-/// use turnwise::spin::mcs::{McsNode, RawMcsLock};
-///
-/// let (lock, node, late) = (RawMcsLock::new(), McsNode::new(), McsNode::new());
-/// // SAFETY: both nodes stay where they are until the end.
-/// assert!(unsafe { lock.try_lock(&node) && !lock.try_lock(&late) });
-/// // SAFETY: the lock was acquired through this node.
-/// unsafe { lock.unlock(&node) };
+/// static LOCK: turnwise::RawMcsLock = turnwise::RawMcsLock::new(); // acquired as `McsNode` shows
+/// assert!(!LOCK.is_locked());
 /// ```
 #[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
@@ -178,11 +168,7 @@ impl<P: Platform> RawMcsLock<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawMcsLock").field("tail", &self.tail.load(Relaxed)).finish()
-    }
-}
+shows!([P: Platform] RawMcsLock<P>, |lock| tail: lock.tail.load(Relaxed));
 
 /// Data of type `T` behind an MCS lock: first come, first served, each waiter spinning on its own node.
 ///
@@ -223,13 +209,11 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new_in();
         self.class.before(ptr::from_ref(&self.raw).addr(), How::Write);
-        // SAFETY: contract of `RawMcsLock::lock`: `node` stays until `_held` has released, panic or not, before this
-        // frame is left.
-        unsafe { self.raw.lock(&node) };
-        self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
-        let _held = Held { raw: &self.raw, node: &node };
-        // SAFETY: `_held` has the lock, which one thread has at a time.
-        section(unsafe { &mut *self.data.get() })
+        // SAFETY: contract of `RawMcsLock::lock`: `node` stays until `run` has released, before this frame is left.
+        unsafe {
+            self.raw.lock(&node);
+            self.run(&node, section)
+        }
     }
 
     /// Runs `section` with the lock held if it is free; otherwise returns `None`.
@@ -237,14 +221,21 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
         let node = McsNode::new_in();
-        // SAFETY: contract of `RawMcsLock::try_lock`: `node` stays until `_held` has released, as in `with`.
-        if !unsafe { self.raw.try_lock(&node) } {
-            return None;
-        }
+        // SAFETY: contract of `RawMcsLock::try_lock`: `node` stays until `run` has released, as in `with`.
+        unsafe { if self.raw.try_lock(&node) { Some(self.run(&node, section)) } else { None } }
+    }
+
+    /// Runs `section`, then releases the lock, panic or not.
+    ///
+    /// # Safety
+    /// The calling thread has just acquired the lock through `node`.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn run<R>(&self, node: &McsNode<P>, section: impl FnOnce(&mut T) -> R) -> R {
         self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
-        let _held = Held { raw: &self.raw, node: &node };
+        let _held = Held { raw: &self.raw, node };
         // SAFETY: `_held` has the lock, which one thread has at a time.
-        Some(section(unsafe { &mut *self.data.get() }))
+        section(unsafe { &mut *self.data.get() })
     }
 
     /// Returns whether the lock is currently held.

@@ -68,9 +68,7 @@ const fn taken_by_head(word: u32, me: u32) -> u32 {
 /// use turnwise::{RawLock, RawQueuedSpinLock};
 ///
 /// static LOCK: RawQueuedSpinLock = RawQueuedSpinLock::new();
-/// LOCK.lock();
-/// // SAFETY: this thread has just acquired it.
-/// unsafe { LOCK.unlock() };
+/// assert!(LOCK.try_lock() && !LOCK.try_lock());
 /// ```
 #[repr(C)]
 pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
@@ -216,12 +214,8 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for RawQueuedSpinLock<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let word = self.word.load(Relaxed);
-        f.debug_struct("RawQueuedSpinLock").field("held", &is_held(word)).field("tail", &(word & TAIL)).finish()
-    }
-}
+shows!([P: Platform] RawQueuedSpinLock<P>, |lock| held: is_held(lock.word.load(Relaxed)),
+    tail: lock.word.load(Relaxed) & TAIL);
 
 #[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawQueuedSpinLock>() == 4, "one word");

@@ -80,9 +80,7 @@ const fn serve_next(word: u32) -> u32 {
 /// use turnwise::{RawLock, RawTicketLock};
 ///
 /// static LOCK: RawTicketLock = RawTicketLock::new();
-/// LOCK.lock();
-/// // SAFETY: this thread has just acquired it.
-/// unsafe { LOCK.unlock() };
+/// assert!(LOCK.try_lock() && !LOCK.try_lock());
 /// ```
 #[repr(C)]
 pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
@@ -102,14 +100,7 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
 /// assert_eq!(*LOCK.lock(), 7);
 /// ```
 ///
-/// With back-off by the number of threads ahead:
-///
-/// ```
-/// use turnwise::{TicketLock, backoff::Proportional};
-///
-/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::const_new_in(7);
-/// assert_eq!(*LOCK.lock(), 7);
-/// ```
+/// With back-off by the number of threads ahead: [`Proportional`](crate::backoff::Proportional).
 pub type TicketLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawTicketLock<B, P>, T>;
 
 raw_constructors!(plain RawTicketLock [B: Backoff,] [B,], "an unlocked lock", {
@@ -179,12 +170,8 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
     }
 }
 
-impl<B: Backoff, P: Platform> core::fmt::Debug for RawTicketLock<B, P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let word = self.word.load(Relaxed);
-        f.debug_struct("RawTicketLock").field("serving", &serving(word)).field("next", &next(word)).finish()
-    }
-}
+shows!([B: Backoff, P: Platform] RawTicketLock<B, P>, |lock| serving: serving(lock.word.load(Relaxed)),
+    next: next(lock.word.load(Relaxed)));
 
 #[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawTicketLock>() == 4, "one word");

@@ -79,6 +79,16 @@ pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
     &tls::words().counts
 }
 
+/// Defines functions of the platform as those of the same name in a module of this folder.
+macro_rules! those_of {
+    ($($(#[$attribute:meta])? $module:ident: $name:ident($($argument:ident: $type:ty),*) -> $out:ty;)*) => {$(
+        $(#[$attribute])?
+        fn $name($($argument: $type),*) -> $out {
+            $module::$name($($argument),*)
+        }
+    )*};
+}
+
 /// The platform of programs that have std.
 ///
 /// ```
@@ -117,50 +127,28 @@ unsafe impl Platform for Native {
         spin::spin_until(word, ready, limit)
     }
 
-    fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-        system::park(word, expected, lane, deadline)
-    }
-
-    fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
-        system::wake(word, lane, count)
-    }
-
     #[inline(always)]
     fn calls_may_be_left() -> bool {
         true
     }
 
-    fn has_lanes() -> bool {
-        system::has_lanes()
-    }
-
-    fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
-        system::requeue(from, expected, to)
-    }
-
-    fn now() -> u64 {
-        system::now()
-    }
-
-    fn wall() -> u64 {
-        system::wall()
+    those_of! {
+        system: park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
+        system: wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32;
+        system: has_lanes() -> bool;
+        system: requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32>;
+        system: now() -> u64;
+        system: wall() -> u64;
+        system: on_cpu(token: Token) -> OnCpu;
+        #[inline]
+        system: generation() -> u32;
+        thread: me() -> Option<Me<Self>>;
+        thread: slot(token: Token) -> &'static ThreadSlot<Self>;
     }
 
     #[inline(always)]
     fn current() -> Token {
         tls::token()
-    }
-
-    fn me() -> Option<Me<Self>> {
-        thread::me()
-    }
-
-    fn slot(token: Token) -> &'static ThreadSlot<Self> {
-        thread::slot(token)
-    }
-
-    fn on_cpu(token: Token) -> OnCpu {
-        system::on_cpu(token)
     }
 
     #[inline(always)]
@@ -171,10 +159,5 @@ unsafe impl Platform for Native {
             Hint::Node => system::node(),
             Hint::LineNs => spin::line_ns(),
         }
-    }
-
-    #[inline]
-    fn generation() -> u32 {
-        system::generation()
     }
 }

@@ -70,15 +70,8 @@ pub(super) fn yield_now() {
     std::thread::yield_now();
 }
 
-/// Implements [`crate::platform::Pause::Offer`]. Which thread benefits from a yield is not known.
-pub(super) fn yield_bounded() {
-    yield_now();
-}
-
-/// Lets other threads run, for a thread that cannot continue.
-pub(super) fn give_way() {
-    yield_now();
-}
+// Which thread benefits from a yield is not known: all are alike.
+pub(super) use self::{yield_now as give_way, yield_now as yield_bounded};
 
 /// The number of CPUs that threads may run on; 0 until the first query.
 static CPUS: AtomicU32 = AtomicU32::new(0);
