@@ -5,17 +5,7 @@
 macro_rules! exec {
     () => {
         $crate::exec! {
-            execve -> turnwise_execve;
-            execv -> turnwise_execv;
-            execvp -> turnwise_execvp;
-            execvpe -> turnwise_execvpe;
-            execl -> turnwise_execl;
-            execlp -> turnwise_execlp;
-            execle -> turnwise_execle;
-            fexecve -> turnwise_fexecve;
-            execveat -> turnwise_execveat;
-            posix_spawn -> turnwise_posix_spawn;
-            posix_spawnp -> turnwise_posix_spawnp;
+            execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp
         }
 
         /// Looks up the next library's functions, for the constructor, so that no call enters the loader.
@@ -28,24 +18,20 @@ macro_rules! exec {
             unsafe { turnwise_exec_look_up() };
         }
     };
-    ($($name:ident -> $target:ident;)*) => {
-        // SAFETY: defined in `c/exec.c`; they are only jumped to, with the arguments of the program's call.
-        unsafe extern "C" {
-            $(fn $target();)*
+    ($($name:ident)*) => {$(
+        /// Calls the C library's function of this name, without the variables that load our library for programs that
+        /// cannot load it.
+        ///
+        /// # Safety
+        /// As POSIX and the C library specify.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name() -> $crate::c_int {
+            // A jump to a function of `c/exec.c`, with the arguments of the program's call.
+            #[cfg(target_arch = "x86_64")]
+            ::core::arch::naked_asm!(concat!("jmp turnwise_", stringify!($name)));
+            #[cfg(target_arch = "aarch64")]
+            ::core::arch::naked_asm!(concat!("b turnwise_", stringify!($name)));
         }
-        $(
-            $crate::naked! {
-                [
-                    /// Calls the C library's function of this name, without the variables that load our library for
-                    /// programs that cannot load it.
-                    ///
-                    /// # Safety
-                    /// As POSIX and the C library specify.
-                    #[unsafe(no_mangle)]
-                    pub(crate) $name $target
-                ]
-                () [] [] []
-            }
-        )*
-    };
+    )*};
 }

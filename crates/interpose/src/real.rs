@@ -15,40 +15,16 @@ pub struct Symbol {
     version: Option<&'static CStr>,
     /// The name of a function that does more, which the same library may have.
     other: Option<&'static CStr>,
-    /// Whether the loader itself may call it during a look-up of any function.
+    /// Whether `dlsym` may call it during a look-up of any function, so that it must be found without that.
     asked: bool,
 }
 
-#[cfg(target_arch = "x86_64")]
-const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
-#[cfg(not(target_arch = "x86_64"))]
-const COND_VERSION: Option<&CStr> = None;
-
-/// The descriptions are made of the table's kinds.
 impl Symbol {
-    /// Describes a function that has one version.
-    pub const fn plain(name: &'static CStr) -> Symbol {
-        Symbol { name, version: None, other: None, asked: false }
-    }
-
-    /// Describes a function of which the linker makes only versions.
-    pub const fn passing(name: &'static CStr) -> Symbol {
-        Symbol::plain(name)
-    }
-
-    /// Describes a function of the preload library.
-    pub const fn ours(name: &'static CStr) -> Symbol {
-        Symbol::plain(name)
-    }
-
-    /// Describes a function that `dlsym` calls, so that it must be found without that.
-    pub const fn asked(name: &'static CStr) -> Symbol {
-        Symbol { asked: true, ..Symbol::plain(name) }
-    }
-
-    /// Describes a function on condition variables.
-    pub const fn cond(name: &'static CStr) -> Symbol {
-        Symbol { version: COND_VERSION, ..Symbol::plain(name) }
+    /// Describes a function of one of the table's kinds.
+    pub const fn new(kind: &str, name: &'static CStr) -> Symbol {
+        let asked = matches!(kind.as_bytes(), b"asked");
+        let has_two = matches!(kind.as_bytes(), b"cond") && cfg!(target_arch = "x86_64");
+        Symbol { name, version: if has_two { Some(c"GLIBC_2.3.2") } else { None }, other: None, asked }
     }
 
     /// Adds a function that replaces this one, if the same library has it.
@@ -178,8 +154,8 @@ macro_rules! real_function {
             }
 
             pub(crate) fn look_up() -> *mut c_void {
-                const SYMBOL: $crate::Symbol =
-                    $crate::Symbol::$kind($crate::c::string(concat!(stringify!($name), "\0")))$(.or($other))?;
+                const NAME: &::core::ffi::CStr = $crate::c::string(concat!(stringify!($name), "\0"));
+                const SYMBOL: $crate::Symbol = $crate::Symbol::new(stringify!($kind), NAME)$(.or($other))?;
                 let mut found = SYMBOL.find();
                 if found.is_null() {
                     found = missing as *mut c_void;

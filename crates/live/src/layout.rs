@@ -93,6 +93,44 @@ const _: () = {
     assert!(offset_of!(Header, settings) / LINE < offset_of!(Header, locks_used) / LINE);
 };
 
+/// A record of which the file has several in a row.
+///
+/// # Safety
+/// From `START`, the file has `COUNT` of them, which consist of atomics.
+pub unsafe trait Part: Sized {
+    /// The offset of the first.
+    const START: usize;
+    /// How many there are.
+    const COUNT: usize;
+
+    /// Returns the offset of one.
+    #[must_use]
+    fn offset(place: usize) -> usize {
+        Self::START + place * size_of::<Self>()
+    }
+}
+
+macro_rules! parts {
+    ($($part:ty: $start:expr, $count:expr;)*) => {$(
+        // SAFETY: the constants above make room for this many, one after the other; all fields are atomics.
+        unsafe impl Part for $part {
+            const START: usize = $start;
+            const COUNT: usize = $count;
+        }
+    )*};
+}
+
+parts! {
+    settings::Table: SETTINGS_START, settings::TABLES;
+    settings::Rule: FILE_RULES_START, settings::FILE_RULES;
+    Unloaded: UNLOADED_START, UNLOADED;
+    Entry: LOCKS_START, LOCKS;
+    Block: BLOCKS_START, BLOCKS;
+    log::Counts: LOG_START, 1;
+    log::Record: log::RECORDS_START, log::RECORDS;
+    log::Release: log::RELEASES_START, log::RELEASES;
+}
+
 /// [`Header::clock`]: the processor's counter.
 pub const CLOCK_COUNTER: u32 = 1;
 /// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.

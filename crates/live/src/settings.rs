@@ -18,6 +18,7 @@
 //! 2. Writers take turns by a lock on the file (`flock`), which ends with them. One that dies between changes leaves
 //!    the table in force unchanged.
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -40,14 +41,17 @@ impl Setting {
     /// All settings.
     pub const ALL: [Setting; SETTINGS] = [Setting::Spin, Setting::FairAfter, Setting::YieldAfter];
 
+    /// By number: the name that users enter, the shortest and the longest time, and what the setting decides.
+    const TABLE: [(&'static str, (u32, u32), &'static str); SETTINGS] = [
+        ("spin", (0, 10_000_000), "the longest spin of a waiter before it sleeps; off: it sleeps at once"),
+        ("fair-after", (0, 1_000_000_000), "after how long a waiter that was overtaken gets the next turn (hand-off)"),
+        ("yield-after", (10_000, 1_000_000_000), "the contention without sleep after which a thread yields its CPU"),
+    ];
+
     /// Returns the name that users enter.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Setting::Spin => "spin",
-            Setting::FairAfter => "fair-after",
-            Setting::YieldAfter => "yield-after",
-        }
+        Self::TABLE[self as usize].0
     }
 
     /// Returns the setting with this name.
@@ -59,11 +63,7 @@ impl Setting {
     /// Returns the shortest and the longest time that is allowed, in nanoseconds.
     #[must_use]
     pub const fn bounds(self) -> (u32, u32) {
-        match self {
-            Setting::Spin => (0, 10_000_000),
-            Setting::FairAfter => (0, 1_000_000_000),
-            Setting::YieldAfter => (10_000, 1_000_000_000),
-        }
+        Self::TABLE[self as usize].1
     }
 
     /// Returns whether 0 is written `off`.
@@ -75,11 +75,7 @@ impl Setting {
     /// Returns what the setting decides, in a sentence.
     #[must_use]
     pub const fn about(self) -> &'static str {
-        match self {
-            Setting::Spin => "the longest spin of a waiter before it sleeps; off: it sleeps at once",
-            Setting::FairAfter => "after how long a waiter that was overtaken gets the next turn (hand-off)",
-            Setting::YieldAfter => "the contention without sleep after which a thread yields its CPU",
-        }
+        Self::TABLE[self as usize].2
     }
 }
 
@@ -175,6 +171,23 @@ pub struct Rule {
     pub ns: [AtomicU32; 8],
     /// For readers: the user's name for it.
     pub label: [AtomicU8; LABEL],
+}
+
+impl Rule {
+    /// Adds its settings to others; `false`: they are invalid.
+    pub(crate) fn add_to(&self, values: &mut Values) -> bool {
+        let set = self.set.load(Relaxed);
+        let mut in_force = Setting::ALL.into_iter().filter(|setting| set >> (*setting as u32) & 1 != 0);
+        set >> SETTINGS == 0 && in_force.all(|setting| values.set(setting, self.ns[setting as usize].load(Relaxed)))
+    }
+
+    /// Stores settings in a rule that has none.
+    pub(crate) fn set_values(&self, values: &Values) {
+        for (setting, ns) in values.iter() {
+            self.set.fetch_or(1 << setting as u32, Relaxed);
+            self.ns[setting as usize].store(ns, Relaxed);
+        }
+    }
 }
 
 /// A table of rules. The region has two.

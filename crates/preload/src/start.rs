@@ -73,7 +73,7 @@ fn refuse(why: Line) -> ! {
 
 fn refuse_policy(name: &CStr) -> ! {
     let mut line = Line::new();
-    let _ = write!(line, "turnwise: {}={} names no policy; take one of:", environment::LOCK, Shown(name));
+    let _ = write!(line, "turnwise: {}={} names no policy; take one of:", environment::LOCK, Bytes(name.to_bytes()));
     for lock in Lock::ALL {
         let _ = write!(line, " {}", lock.name());
     }
@@ -83,7 +83,7 @@ fn refuse_policy(name: &CStr) -> ! {
 #[cfg(feature = "ablate")]
 fn refuse_number(text: &CStr) -> ! {
     let variable = crate::ablate::VARIABLE;
-    refuse(Line::of(format_args!("turnwise: {variable}={} is not NAME=VALUE,… of the policy", Shown(text))))
+    refuse(Line::of(format_args!("turnwise: {variable}={} is not NAME=VALUE,… of the policy", Bytes(text.to_bytes()))))
 }
 
 fn refuse_table(path: &CStr, fault: Unusable) -> ! {
@@ -95,7 +95,7 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
         Unusable::Table(fault) => write!(line, "turnwise: the policy table {fault}"),
     };
     let variable = environment::POLICY_TABLE;
-    let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Shown(path));
+    let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Bytes(path.to_bytes()));
     refuse(line)
 }
 
@@ -124,15 +124,6 @@ fn introduce(policy: Option<Lock>) {
     };
     let _ = write!(line, ", on-cpu layer {on_cpu}");
     line.print();
-}
-
-/// Displays a C string.
-struct Shown<'a>(&'a CStr);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Bytes(self.0.to_bytes()).fmt(f)
-    }
 }
 
 /// Displays text; bytes that are not UTF-8 print as replacement characters.

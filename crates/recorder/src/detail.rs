@@ -8,12 +8,6 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording::scale::{self, STEPS};
 use turnwise_recording::{Detail, Tally};
 
-/// Histograms for locks of which only the first acquisitions were measured: 10 MB of them.
-const FOR_RARE: u64 = 4_000;
-/// For locks of which only samples are relevant: 50 MB.
-const FOR_SAMPLES: u64 = 20_000;
-/// For all locks.
-const FOR_ALL: u64 = 200_000;
 /// The tallies of one entry.
 const TALLIES: usize = 64;
 /// The first step: about a millisecond of either clock.
@@ -49,12 +43,7 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
         return Some(unsafe { writer.mapping().at(known) });
     }
     let header = writer.mapping().header();
-    let room = match limit {
-        Limit::Rare => FOR_RARE,
-        Limit::Samples => FOR_SAMPLES,
-        Limit::Waits => FOR_ALL,
-    };
-    if header.details.load(Relaxed) >= room {
+    if header.details.load(Relaxed) >= limit as u64 {
         return None;
     }
     let (detail, place) = writer.make::<Detail>()?;
@@ -66,12 +55,15 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
     Some(detail)
 }
 
-/// The number that there may be.
+/// The number of distributions that there may be, to make more.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    Rare,
-    Samples,
-    Waits,
+    /// For locks of which only the first acquisitions were measured: 10 MB of them.
+    Rare = 4_000,
+    /// For locks of which only samples are relevant: 50 MB.
+    Samples = 20_000,
+    /// For all locks.
+    Waits = 200_000,
 }
 
 /// Counts an acquisition.

@@ -3,10 +3,10 @@
 use crate::holder::Holder;
 use crate::mapping::add;
 use crate::sampling::Sampling;
-use crate::writer::{Cursor, Writer};
+use crate::writer::{Cursor, Writer, one_in};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_recording::{ChunkKind, Entry, Episode, PAGE, Ref};
+use turnwise_recording::{ChunkKind, Entry, Episode, Ref};
 
 /// A thread's episodes.
 pub(crate) struct Episodes {
@@ -25,27 +25,9 @@ impl Episodes {
         stack: Option<(Ref, u32)>,
         holder: Option<Holder>,
     ) -> Option<&'static Episode> {
-        /// The most pages of episodes: 64 MB.
-        const MOST: u64 = (64 << 20) / PAGE;
-        let header = writer.mapping().header();
-        let pages = header.episode_pages.load(Relaxed);
-        let one_in = match pages * 8 / MOST {
-            0..=3 => 1,
-            4..=5 => 8,
-            6 => 64,
-            7 => 512,
-            _ => u64::MAX,
-        };
-        let before = self.cursor.pages();
-        let taken = if sampling.waits.get().is_multiple_of(one_in) {
-            self.cursor.take::<Episode>(writer, ChunkKind::Episodes)
-        } else {
-            None
-        };
-        // Other threads read the header: it is written only if there is something to write.
-        if self.cursor.pages() != before {
-            header.episode_pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
-        }
+        let one_in = one_in(&writer.mapping().header().episode_pages);
+        let kept = one_in.is_some_and(|one_in| sampling.waits.get().is_multiple_of(one_in));
+        let taken = kept.then(|| self.cursor.take::<Episode>(writer, ChunkKind::Episodes)).flatten();
         let Some(episode) = taken else {
             add(&writer.record().dropped, 1);
             return None;

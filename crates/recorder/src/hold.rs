@@ -6,6 +6,7 @@ use crate::held::{Contexts, HELD, Held, HeldLocks, PENDING, PENDING_BRIEF};
 use crate::mapping::add;
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
+use crate::table::SPREAD;
 use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
@@ -17,8 +18,6 @@ use turnwise_recording::{ChunkKind, Edge, Entry, Episode, Thread};
 const PAIRS: usize = 8192;
 /// The number of orders that one thread may note: 256 pages of them.
 const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
-/// 2^64 divided by the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The facts about a hold.
 #[derive(Clone, Copy)]

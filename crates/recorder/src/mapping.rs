@@ -177,6 +177,11 @@ impl Mapping {
         let chunk = unsafe { &*chunk.cast::<Chunk>() };
         chunk.pages.store(pages, Relaxed);
         chunk.thread.store(thread, Relaxed);
+        match kind {
+            ChunkKind::Episodes => _ = self.header().episode_pages.fetch_add(u64::from(pages), Relaxed),
+            ChunkKind::Steps => _ = self.header().step_pages.fetch_add(u64::from(pages), Relaxed),
+            _ => (),
+        }
         // ORDERING recorder.records: Release; a reader that sees the kind sees the length.
         chunk.kind.store(kind as u32, Release);
         Some(chunk)

@@ -31,7 +31,7 @@ pub(crate) fn look_up_all() {
         events::look_up();
         // It has these under a version only, which `dlsym` passes over.
         for (name, address) in [(c"turnwise_prctl", &prctl::ADDRESS), (c"turnwise_syscall", &syscall::ADDRESS)] {
-            let found = Symbol::plain(name).find();
+            let found = Symbol::new("plain", name).find();
             if !found.is_null() {
                 address.store(found, Relaxed);
             }

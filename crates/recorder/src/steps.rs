@@ -9,13 +9,12 @@
 //!
 //! [`Header::steps`]: turnwise_recording::Header::steps
 
-use crate::mapping::Mapping;
-use crate::writer::{Cursor, Writer};
+use crate::writer::{Cursor, Writer, one_in};
 use crate::{clock, events, filter, memory};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{
-    ChunkKind, Entry, PAGE, STEP_ACQUIRE, STEP_AWAITED, STEP_BEGIN, STEP_COUNT, STEP_END, STEP_PREEMPTED, STEP_RAN,
+    ChunkKind, Entry, STEP_ACQUIRE, STEP_AWAITED, STEP_BEGIN, STEP_COUNT, STEP_END, STEP_PREEMPTED, STEP_RAN,
     STEP_RELEASE, STEP_SLEPT, STEP_WAITED, Step,
 };
 
@@ -217,7 +216,7 @@ impl Steps {
         self.add(writer, STEP_END, 0, now);
         let all = now.saturating_sub(self.began.get());
         let cost = all.saturating_sub(self.own.get());
-        let Some(one_in) = one_in(writer.mapping()) else { return self.phase.set(NONE) };
+        let Some(one_in) = one_in(&writer.mapping().header().step_pages) else { return self.phase.set(NONE) };
         let pause = (cost * SHARE).saturating_sub(all).max(all * (one_in - 1));
         self.next.set(now + pause);
         self.phase.set(if pause == 0 { DUE } else { PAUSE });
@@ -274,30 +273,11 @@ impl Steps {
         if self.phase.get() != KEPT {
             return;
         }
-        let before = self.cursor.pages();
         let taken = self.cursor.take::<Step>(writer, ChunkKind::Steps);
-        if self.cursor.pages() != before {
-            let pages = &writer.mapping().header().step_pages;
-            pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
-        }
         let Some(step) = taken else { return self.phase.set(NONE) };
         step.what.store(what, Relaxed);
         step.of.store(of, Relaxed);
         step.ticks.store(ticks, Relaxed);
         self.cursor.publish();
-    }
-}
-
-/// Returns N where at most one in N parts of a thread's time is kept. As room gets scarce, fewer are, so that the end
-/// of a long run is also covered. `None`: there is no more room.
-fn one_in(mapping: &Mapping) -> Option<u64> {
-    /// The most pages of steps: 64 MB.
-    const MOST: u64 = (64 << 20) / PAGE;
-    match mapping.header().step_pages.load(Relaxed) * 8 / MOST {
-        0..=3 => Some(1),
-        4..=5 => Some(8),
-        6 => Some(64),
-        7 => Some(512),
-        _ => None,
     }
 }

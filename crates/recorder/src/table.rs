@@ -12,7 +12,7 @@ use turnwise_recording::{ChunkKind, Class, Entry};
 /// The number of slots of a new table.
 const FIRST_SLOTS: usize = 512;
 /// 2^64 divided by the golden ratio: spreads close values.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The bits of a site that are its address.
 const ADDRESS: u64 = (1 << 56) - 1;

@@ -4,6 +4,7 @@ use crate::mapping::{Mapping, store_bytes};
 use crate::{filter, memory};
 use core::cell::Cell;
 use core::ptr;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, FromZeros, Ref, Thread};
@@ -26,8 +27,20 @@ pub(crate) struct Cursor {
     end: Cell<usize>,
     /// Pages of the current chunk.
     pages: Cell<u32>,
-    /// Pages of all chunks.
-    taken: Cell<u32>,
+}
+
+/// Returns N where at most one in N records of a kind is to be kept, of which there are `pages` so far. As room gets
+/// scarce, fewer are kept, so that the end of a long run is also covered. `None`: there is no more room.
+pub(crate) fn one_in(pages: &AtomicU64) -> Option<u64> {
+    /// The most pages of a kind: 64 MB.
+    const MOST: u64 = (64 << 20) / file::PAGE;
+    match pages.load(Relaxed) * 8 / MOST {
+        0..=3 => Some(1),
+        4..=5 => Some(8),
+        6 => Some(64),
+        7 => Some(512),
+        _ => None,
+    }
 }
 
 impl Writer {
@@ -111,11 +124,6 @@ impl Cursor {
         Some(ptr::with_exposed_provenance_mut(at))
     }
 
-    /// Returns the number of pages taken so far.
-    pub(crate) fn pages(&self) -> u32 {
-        self.taken.get()
-    }
-
     /// Counts the last taken record: from now on the reader reads it.
     pub(crate) fn publish(&self) {
         // SAFETY: `take` has set the chunk; it stays mapped.
@@ -132,7 +140,6 @@ impl Cursor {
         let pages = (self.pages.get() * 2).clamp(1, MOST_PAGES).max(needed);
         let chunk = memory::keeping_errno(|| writer.mapping().chunk(kind, pages, writer.index() + 1))?;
         self.pages.set(pages);
-        self.taken.set(self.taken.get() + pages);
         self.chunk.set(chunk);
         let start = chunk.expose_provenance();
         self.next.set(start + file::CHUNK_HEADER as usize);

@@ -7,13 +7,12 @@
 //! | a flag or another part of the word stays unchanged | every operation that was seen to change it |
 //! | no thread is woken; one is woken, where it might be more | every wake-up |
 
-use crate::check::{Cause, Lock, Model, Outcome, Width};
-use crate::explicit::{self, Check};
+use crate::check::{Cause, Lock, Outcome, Width};
 use crate::lab::{Change, Done, Mutation, Part, UseSite, UseSites, weaker};
 use crate::places::{PLACES, Spared};
 use crate::sources::Sources;
 use crate::tags::{self, Tag};
-use crate::{flags, models};
+use crate::{explicit, flags, models};
 use std::fmt;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::{Duration, Instant};
@@ -63,27 +62,11 @@ pub struct Report {
     pub unnamed: Vec<(UseSite, u64)>,
 }
 
-/// What a mutant is tried on.
-#[derive(Clone, Copy)]
-enum Trial {
-    Model(Model),
-    Check(Check),
-}
-
-impl Trial {
-    fn run(&self, width: Width, changes: &[Mutation]) -> Outcome {
-        match self {
-            Trial::Model(model) => model.run(width, changes),
-            // Bounded, too, a check has all interleavings.
-            Trial::Check(check) => check.run(Width::Bounded, changes),
-        }
-    }
-
-    /// Returns whether it can notice these: words of explicit-state checks have a single order.
-    fn suits(&self, changes: &[Mutation]) -> bool {
-        let orders = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
-        !orders || matches!(self, Trial::Model(_))
-    }
+/// What a mutant is tried on: a model or a check.
+struct Trial {
+    run: Box<dyn Fn(Width, &[Mutation]) -> Outcome>,
+    /// It knows of orderings: words of explicit-state checks have a single order.
+    sees_orders: bool,
 }
 
 /// A lock's sources, and its models with what they do unchanged, cheapest first.
@@ -144,7 +127,7 @@ impl Subject {
 
     /// Returns whether anything that runs it knows of orderings: a lock that has no models has mutants of all else.
     fn sees_orders(&self) -> bool {
-        self.trials.iter().any(|(trial, _)| matches!(trial, Trial::Model(_)))
+        self.trials.iter().any(|(trial, _)| trial.sees_orders)
     }
 
     /// Returns the orderings of a place that are tried.
@@ -212,8 +195,9 @@ impl Subject {
     /// Returns the first model or check that notices these changes, and after how many executions or states.
     fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
         let reaches = |ran: &Outcome| changes.iter().any(|c| ran.places.contains_key(&c.place));
-        let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
-        reaching.map(|(trial, _)| trial.run(self.width, changes)).find_map(|ran| {
+        let order = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
+        let reaching = self.trials.iter().filter(|(trial, ran)| (trial.sees_orders || !order) && reaches(ran));
+        reaching.map(|(trial, _)| (trial.run)(self.width, changes)).find_map(|ran| {
             let notices = |cause| match cause {
                 Cause::Wrong => true,
                 Cause::Empty => changes.iter().all(|c| !matches!(c.change, Change::Order { .. })),
@@ -240,14 +224,19 @@ impl Subject {
 /// Runs all models and checks of the lock unchanged, and returns them cheapest first.
 fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Outcome)>, String> {
     let run = |trial: Trial| {
-        let ran = trial.run(width, &[]);
+        let ran = (trial.run)(width, &[]);
         match &ran.failure {
             Some(failure) => Err(format!("{} fails without any change: {failure}", ran.name)),
             None => Ok((trial, ran)),
         }
     };
-    let models = models::of(lock).iter().copied().map(Trial::Model);
-    let checks = explicit::of(lock).iter().copied().map(Trial::Check);
+    let models = models::of(lock)
+        .iter()
+        .map(|m| Trial { run: Box::new(move |width, changes| m.run(width, changes)), sees_orders: true });
+    // Bounded, too, a check has all interleavings.
+    let checks = explicit::of(lock)
+        .iter()
+        .map(|c| Trial { run: Box::new(move |_, changes| c.run(Width::Bounded, changes)), sees_orders: false });
     let mut trials = models.chain(checks).map(run).collect::<Result<Vec<_>, _>>()?;
     trials.sort_by_key(|(_, ran)| ran.elapsed);
     Ok(trials)

@@ -131,11 +131,11 @@ macro_rules! named {
     (@other $name:ident $other:expr) => { $other };
 }
 
-/// Returns what the scene of a call means to the module of a lock.
+/// Returns what the function of a lock makes of a call.
 macro_rules! by_lock {
-    ($lock:ident $call:ident: $($name:ident = $($module:ident)::+ $(<$type:ident>)?),* $(,)?) => {
+    ($lock:ident $call:ident: $($name:ident = $scene:expr),* $(,)?) => {
         match $lock {
-            $(Lock::$name => $($module)::+::scene$(::<$type>)?($call),)*
+            $(Lock::$name => $scene($call),)*
             _ => $call.is_unknown(),
         }
     };

@@ -291,6 +291,15 @@ impl Worker<'_> {
         seat.doing.store(doing as u8, Relaxed);
     }
 
+    /// Does a step in which the thread may wait, and counts it.
+    pub fn works<R>(&self, step: impl FnOnce() -> R) -> R {
+        self.does(Doing::Acquires);
+        let result = step();
+        self.does(Doing::Outside);
+        self.gets_on();
+        result
+    }
+
     /// Counts an acquisition, or any other sign that the thread makes progress.
     pub fn gets_on(&self) {
         self.gets_on_by(1);

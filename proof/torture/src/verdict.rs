@@ -1,9 +1,10 @@
 //! How a run ended, and how a child reports it to its parent.
 
+use clap::ValueEnum;
 use std::process::ExitStatus;
 
 /// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Verdict {
     /// Nothing was wrong.
     Passed,
@@ -28,19 +29,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [Verdict; 10] = [
-        Verdict::Passed,
-        Verdict::Skipped,
-        Verdict::TwoOwners,
-        Verdict::NoOrder,
-        Verdict::EarlyTimeout,
-        Verdict::Starved,
-        Verdict::Grew,
-        Verdict::Slowed,
-        Verdict::Hang,
-        Verdict::Crash,
-    ];
-
     /// Returns the exit status: 0 passed, 1 a check failed, 3 a hang.
     pub fn status(self) -> i32 {
         match self {
@@ -59,9 +47,9 @@ impl Verdict {
     /// Returns the verdict on a child that ended so, after this output.
     pub(crate) fn of(status: ExitStatus, output: &str) -> Verdict {
         let said = output.lines().last().and_then(|line| line.strip_prefix("verdict: "));
-        let verdict = said.and_then(|said| Verdict::ALL.into_iter().find(|v| format!("{v:?}") == said));
+        let verdict = said.and_then(|said| Verdict::value_variants().iter().find(|v| format!("{v:?}") == said));
         match verdict {
-            Some(verdict) if status.code() == Some(verdict.status()) => verdict,
+            Some(verdict) if status.code() == Some(verdict.status()) => *verdict,
             _ => Verdict::Crash,
         }
     }
@@ -78,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_verdict_is_what_the_last_line_says_if_the_status_agrees() {
-        for verdict in Verdict::ALL {
+        for &verdict in Verdict::value_variants() {
             assert_eq!(ended(verdict.status(), &format!("more\nverdict: {verdict:?}\n")), verdict);
         }
         assert_eq!(ended(0, "verdict: Hang\n"), Verdict::Crash);

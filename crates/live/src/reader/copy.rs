@@ -6,7 +6,7 @@
 
 use super::error::{Error, Fault};
 use super::table::Table;
-use crate::layout::{BLOCKS, BLOCKS_START, Block, FILE_BYTES, Header, LAYOUT, LOCKS, MAGIC, VERSION};
+use crate::layout::{BLOCKS, Block, FILE_BYTES, Header, LAYOUT, LOCKS, MAGIC, Part, VERSION};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -64,15 +64,21 @@ fn copy_once(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error>
     let fault = |error| Error::io(path, error);
     // The table comes first: an entry that moves meanwhile is missing, rather than counted twice. The number of records
     // is read after the number of moves, not with it: otherwise it could lack the last move's.
-    let mut locks_used = AtomicU32::new(0);
-    file.read_exact_at(locks_used.as_mut_bytes(), offset_of!(Header, locks_used) as u64).map_err(fault)?;
-    table.read(file, (locks_used.into_inner() as usize).min(LOCKS)).map_err(fault)?;
+    let locks_used: u32 = read_at(file, offset_of!(Header, locks_used)).map_err(fault)?;
+    table.read(file, (locks_used as usize).min(LOCKS)).map_err(fault)?;
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;
     let is_exact =
         before.moves_ended.load(Relaxed) == header.moves_begun.load(Relaxed) && blocks.iter().all(BlockCopy::is_whole);
     Ok(Copy { header, blocks, is_exact })
+}
+
+/// Reads a part of the file.
+pub(crate) fn read_at<T: FromZeros + FromBytes + IntoBytes>(file: &File, at: usize) -> io::Result<T> {
+    let mut value = T::new_zeroed();
+    file.read_exact_at(value.as_mut_bytes(), at as u64)?;
+    Ok(value)
 }
 
 /// Reads and checks the header.
@@ -82,8 +88,7 @@ pub(crate) fn header(path: &Path, file: &File) -> Result<Header, Error> {
     if length < size_of::<Header>() as u64 {
         return fault(if length == 0 { Fault::Unfinished } else { Fault::Truncated(length, FILE_BYTES as u64) });
     }
-    let mut header = Header::new_zeroed();
-    file.read_exact_at(header.as_mut_bytes(), 0).map_err(|error| Error::io(path, error))?;
+    let header: Header = read_at(file, 0).map_err(|error| Error::io(path, error))?;
     let (version, layout) = (header.version.load(Relaxed), header.layout.load(Relaxed));
     match header.magic.load(Relaxed) {
         MAGIC if version != VERSION || layout != LAYOUT => return fault(Fault::Version(version, layout)),
@@ -127,7 +132,7 @@ fn blocks(file: &File, count: usize) -> io::Result<Vec<BlockCopy>> {
 fn read_thrice(file: &File, first: usize, count: usize) -> io::Result<Vec<BlockCopy>> {
     let mut readings = [(); 3].map(|()| vec![0; count * size_of::<Block>()]);
     for bytes in &mut readings {
-        file.read_exact_at(bytes, (BLOCKS_START + first * size_of::<Block>()) as u64)?;
+        file.read_exact_at(bytes, Block::offset(first) as u64)?;
     }
     let [before, blocks, after] = readings.each_ref().map(|bytes| bytes.chunks_exact(size_of::<Block>()));
     let copies = before.zip(blocks).zip(after).filter_map(|((before, block), after)| {

@@ -1,18 +1,17 @@
 //! Makes a program record its individual waits, and reads the records.
 
 use super::clock::Clock;
-use super::copy;
+use super::copy::{self, read_at};
 use super::error::{Error, Fault};
 use super::folders;
-use crate::layout::{EVENTS, Header, LOG_START};
-use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release, STACK, Switch, flags};
+use crate::layout::{EVENTS, Header, LOG_START, Part};
+use crate::log::{Counts, RECORDS, RELEASES, Record, Release, STACK, Switch, flags};
 use crate::{Key, Kind};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use rustix::fs::FlockOperation;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -171,12 +170,12 @@ impl Recorder {
         let (mut waits, mut releases) = (Vec::new(), Vec::new());
         let (mut records, mut released) = (core::mem::take(&mut self.records), core::mem::take(&mut self.releases));
         let read = |slot| {
-            let (record, number) = self.slot(RECORDS_START + slot * size_of::<Record>())?;
+            let (record, number) = self.slot(Record::offset(slot))?;
             Ok((number, of_record(&record, &clock)))
         };
         let taken = records.each(counts.records.load(Relaxed), RECORDS, read, &mut waits);
         let read = |slot| {
-            let (release, number) = self.slot(RELEASES_START + slot * size_of::<Release>())?;
+            let (release, number) = self.slot(Release::offset(slot))?;
             Ok((number, Some(of_release(&release, &clock))))
         };
         let released_taken = released.each(counts.releases.load(Relaxed), RELEASES, read, &mut releases);
@@ -258,12 +257,6 @@ impl Ring {
         }
         Ok(())
     }
-}
-
-fn read_at<T: FromZeros + FromBytes + IntoBytes>(file: &File, at: usize) -> io::Result<T> {
-    let mut value = T::new_zeroed();
-    file.read_exact_at(value.as_mut_bytes(), at as u64)?;
-    Ok(value)
 }
 
 /// Converts a record; `None`: no program can have written it.

@@ -1,9 +1,10 @@
 //! Reads and changes the settings for the locks of a program.
 
+use super::copy::read_at;
 use super::error::{Error, Fault};
 use super::{Channel, folders, process};
-use crate::layout::{FILE_RULES_START, Header, POLICY_FILE, SETTINGS_START};
-use crate::settings::{self, FILE_RULES, LABEL, RULES, SETTINGS, Setting, TABLES, Table, Values, kind};
+use crate::layout::{Header, POLICY_FILE, Part};
+use crate::settings::{self, FILE_RULES, LABEL, RULES, TABLES, Table, Values, kind};
 use core::mem::offset_of;
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
@@ -153,7 +154,8 @@ impl Tuner {
         let number = version as usize % TABLES;
         let in_force = if rules.is_empty() { 0 } else { 1 + number as u64 };
         if in_force != 0 {
-            self.file.write_all_at(written(&rules).as_mut_bytes(), place(number)).map_err(fault)?;
+            let table = &mut written(&rules);
+            self.file.write_all_at(table.as_mut_bytes(), Table::offset(number) as u64).map_err(fault)?;
         }
         let word = u64::from(version) << 32 | in_force;
         self.file.write_all_at(&word.to_ne_bytes(), offset_of!(Header, settings) as u64).map_err(fault)?;
@@ -163,15 +165,12 @@ impl Tuner {
 
 /// Returns the settings of the program's policy file, if it has one.
 fn file_rules(file: &File) -> io::Result<Vec<Rule>> {
-    let mut policy = [0; 4];
-    file.read_exact_at(&mut policy, offset_of!(Header, policy) as u64)?;
-    if u32::from_ne_bytes(policy) != POLICY_FILE {
+    if read_at::<u32>(file, offset_of!(Header, policy))? != POLICY_FILE {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
     for first in (0..FILE_RULES).step_by(RULES) {
-        let mut table = Table::new_zeroed();
-        file.read_exact_at(table.as_mut_bytes(), (FILE_RULES_START + first * size_of::<settings::Rule>()) as u64)?;
+        let table: Table = read_at(file, settings::Rule::offset(first))?;
         let taken = table.rules.iter().take_while(|rule| rule.kind.load(Relaxed) == kind::FILE);
         found.extend(taken.map_while(read));
         if found.len() < first + RULES {
@@ -193,15 +192,9 @@ fn rules(file: &File) -> io::Result<Vec<Rule>> {
     Ok(Vec::new())
 }
 
-fn place(number: usize) -> u64 {
-    (SETTINGS_START + number * size_of::<Table>()) as u64
-}
-
 /// Reads the word that states which settings are in force.
 fn word(file: &File) -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    file.read_exact_at(&mut bytes, offset_of!(Header, settings) as u64)?;
-    Ok(u64::from_ne_bytes(bytes))
+    read_at(file, offset_of!(Header, settings))
 }
 
 /// Reads the table in force; `None`: there is none, or it is invalid.
@@ -210,8 +203,7 @@ fn table(file: &File, word: u64) -> io::Result<Option<Vec<Rule>>> {
     if number >= TABLES {
         return Ok(None);
     }
-    let mut table = Table::new_zeroed();
-    file.read_exact_at(table.as_mut_bytes(), place(number))?;
+    let table: Table = read_at(file, Table::offset(number))?;
     let taken = table.rules.iter().take_while(|rule| rule.kind.load(Relaxed) != kind::NONE);
     Ok(taken.map(|rule| read(rule).filter(|rule| !matches!(rule.target, Target::FileRule(_)))).collect())
 }
@@ -226,11 +218,10 @@ fn read(rule: &settings::Rule) -> Option<Rule> {
         kind::FILE => Target::FileRule(range.0 as u32),
         _ => return None,
     };
-    let (set, mut values) = (rule.set.load(Relaxed), Values::default());
-    let mut in_force = Setting::ALL.into_iter().filter(|setting| set >> (*setting as u32) & 1 != 0);
-    let are_sound = in_force.all(|setting| values.set(setting, rule.ns[setting as usize].load(Relaxed)));
+    let mut values = Values::default();
+    let are_sound = rule.add_to(&mut values);
     let label = process::printable(&String::from_utf8_lossy(&process::before_zero(&rule.label)));
-    (are_sound && set >> SETTINGS == 0).then_some(Rule { target, values, label })
+    are_sound.then_some(Rule { target, values, label })
 }
 
 fn written(rules: &[Rule]) -> Table {
@@ -240,10 +231,7 @@ fn written(rules: &[Rule]) -> Table {
         place.kind.store(kind, Relaxed);
         place.from.store(range.start, Relaxed);
         place.to.store(range.end, Relaxed);
-        for (setting, ns) in rule.values.iter() {
-            place.set.store(place.set.load(Relaxed) | 1 << setting as u32, Relaxed);
-            place.ns[setting as usize].store(ns, Relaxed);
-        }
+        place.set_values(&rule.values);
         let end = rule.label.floor_char_boundary(LABEL);
         for (byte, value) in place.label.iter().zip(rule.label[..end].bytes()) {
             byte.store(value, Relaxed);

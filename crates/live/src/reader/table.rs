@@ -1,6 +1,6 @@
 //! The table's records as last read. Few change from one look to the next, and only those are added up again.
 
-use crate::layout::{Entry, LOCKS_START};
+use crate::layout::{Entry, Part};
 use core::sync::atomic::Ordering::Relaxed;
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ impl Table {
         }
         for (part, records) in self.records.chunks_mut(AT_A_TIME).enumerate() {
             let (first, part_read) = (part * AT_A_TIME, &mut self.part[..records.len()]);
-            file.read_exact_at(part_read.as_mut_bytes(), (LOCKS_START + first * size_of::<Entry>()) as u64)?;
+            file.read_exact_at(part_read.as_mut_bytes(), Entry::offset(first) as u64)?;
             for (place, (record, read)) in records.iter_mut().zip(part_read).enumerate() {
                 if record.as_mut_bytes() != read.as_mut_bytes() {
                     core::mem::swap(record, read);

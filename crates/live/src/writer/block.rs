@@ -97,7 +97,7 @@ fn change(wait: &Wait, change: impl FnOnce()) {
 
 /// Runs `change` while a sequence number is odd.
 #[inline(always)]
-fn under(sequence: &AtomicU32, change: impl FnOnce()) {
+pub(super) fn under(sequence: &AtomicU32, change: impl FnOnce()) {
     let before = sequence.load(Relaxed) & !1;
     sequence.store(before.wrapping_add(1), Relaxed);
     // ORDERING live.sequence: Release fence, then the changes; the reader's system calls order its three readings.

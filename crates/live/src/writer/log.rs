@@ -7,7 +7,7 @@ use super::view::{self, View};
 use super::{clock, sys, table};
 use crate::Key;
 use crate::layout::{Block, EVENTS, Wait, flags, state};
-use crate::log::{self, Record, STACK, Switch};
+use crate::log::{self, Counts, Record, Release, STACK, Switch};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release as ReleaseOrder};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
 use turnwise_interpose::thread_variable;
@@ -117,7 +117,7 @@ fn holder(key: u64, owner: u64, view: &View) -> Option<(u32, u64)> {
         return None;
     }
     let place = usize::from(known(owner).load(Relaxed)).checked_sub(1).filter(|place| *place < view.blocks_used())?;
-    let block = view.block(place)?;
+    let block = view.at::<Block>(place)?;
     let is_its = owner == u64::from(block.tid.load(Relaxed)) || owner == block.thread_pointer.load(Relaxed);
     if block.state.load(Relaxed) != state::LIVE || !is_its {
         return None;
@@ -172,8 +172,8 @@ fn weight(random: &mut u64, length: u64, period: u64, seed: u64) -> Option<u64> 
 
 /// Writes a complete record.
 fn record(block: &Block, weight: u64, mine: &Words, view: &View) {
-    let Some(counts) = view.counts() else { return lose(view) };
-    let (number, slot) = view.next_record();
+    let Some(counts) = view.at::<Counts>(0) else { return lose(view) };
+    let (number, slot) = view.next::<Record>(&view::NEXT_RECORD);
     counts.records.fetch_max(number + 1, Relaxed);
     let Some(slot) = slot.filter(|slot| take(&slot.busy)) else { return lose(view) };
     write(&slot.number, &slot.busy, number, || {
@@ -234,8 +234,8 @@ fn released_recorded(block: &Block, address: u64, view: &View) {
 
 /// Writes the release of a lock.
 fn release(block: &Block, mine: &Words, now: u64, view: &View) {
-    let Some(counts) = view.counts() else { return lose(view) };
-    let (number, slot) = view.next_release();
+    let Some(counts) = view.at::<Counts>(0) else { return lose(view) };
+    let (number, slot) = view.next::<Release>(&view::NEXT_RELEASE);
     counts.releases.fetch_max(number + 1, Relaxed);
     let Some(slot) = slot.filter(|slot| take(&slot.busy)) else { return lose(view) };
     write(&slot.number, &slot.busy, number, || {

@@ -32,23 +32,13 @@ const SEEN: u32 = 4;
 
 /// This process's data about an unloaded module: nothing in the file is used for decisions.
 struct Place {
-    start: AtomicU64,
-    end: AtomicU64,
-    base: AtomicU64,
-    /// A hash of its name and its build id.
-    identity: AtomicU64,
+    /// Its [`Identity`].
+    known: [AtomicU64; 4],
     state: AtomicU32,
 }
 
-static PLACES: [Place; UNLOADED] = [const {
-    Place {
-        start: AtomicU64::new(0),
-        end: AtomicU64::new(0),
-        base: AtomicU64::new(0),
-        identity: AtomicU64::new(0),
-        state: AtomicU32::new(0),
-    }
-}; UNLOADED];
+static PLACES: [Place; UNLOADED] =
+    [const { Place { known: [const { AtomicU64::new(0) }; 4], state: AtomicU32::new(0) } }; UNLOADED];
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// The range of modules of which not all unloads are known.
 static UNSURE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
@@ -106,7 +96,7 @@ fn see(address: u64, generation: u32) -> u64 {
     let known = module.as_ref().map(|module| unsafe { Identity::of(module) });
     let last = if are_unloaded(generation) { places().filter(|place| place.contains(address)).last() } else { None };
     let is_new = match (last, &known) {
-        (Some(place), Some(known)) => place.state.load(Relaxed) != SEEN || !place.is_of(known),
+        (Some(place), Some(known)) => place.state.load(Relaxed) != SEEN || place.known() != *known,
         (Some(place), None) => place.state.load(Relaxed) == SEEN,
         (None, known) => known.is_some(),
     };
@@ -125,7 +115,7 @@ fn note_seen(address: u64, module: Option<&Module>, generation: u32) -> bool {
         unsafe { copy.describe(module) };
         copy
     });
-    let is_there = |place: &Place| copy.as_ref().is_some_and(|copy| place.is_of(&copy.known));
+    let is_there = |place: &Place| copy.as_ref().is_some_and(|copy| place.known() == copy.known);
     let overlaps =
         |place: &Place| place.contains(address) || copy.as_ref().is_some_and(|copy| place.overlaps(&copy.known));
     change(&view, generation, |at| {
@@ -180,8 +170,14 @@ fn places() -> impl Iterator<Item = &'static Place> {
 }
 
 impl Place {
+    fn known(&self) -> Identity {
+        let [start, end, base, hash] = self.known.each_ref().map(|word| word.load(Relaxed));
+        Identity { start, end, base, hash }
+    }
+
     fn contains(&self, address: u64) -> bool {
-        (self.start.load(Relaxed)..self.end.load(Relaxed)).contains(&address)
+        let known = self.known();
+        (known.start..known.end).contains(&address)
     }
 
     /// Returns whether another module is at an address of the module, which is in use.
@@ -189,7 +185,7 @@ impl Place {
         if self.state.load(Relaxed) == GONE {
             let found = find_quickly(address as usize);
             // SAFETY: the address is in use, so its module stays loaded.
-            let is_back = found.is_some_and(|found| unsafe { self.is_of(&Identity::of(&found)) });
+            let is_back = found.is_some_and(|found| unsafe { Identity::of(&found) == self.known() });
             let now = if is_back { BACK } else { REPLACED };
             // If not, another thread has found the same.
             let _ = self.state.compare_exchange(GONE, now, Relaxed, Relaxed);
@@ -197,25 +193,17 @@ impl Place {
         self.state.load(Relaxed) == REPLACED
     }
 
-    fn is_of(&self, known: &Identity) -> bool {
-        let [start, end, base, hash] = self.words().map(|word| word.load(Relaxed));
-        Identity { start, end, base, hash } == *known
-    }
-
-    fn words(&self) -> [&AtomicU64; 4] {
-        [&self.start, &self.end, &self.base, &self.identity]
-    }
-
     /// Sets its state, and in its record in the file when that was.
     fn mark(&self, view: &View, index: usize, state: u32, at: u64) {
         self.state.store(state, Relaxed);
-        if let Some(unloaded) = view.unloaded(index) {
+        if let Some(unloaded) = view.at::<Unloaded>(index) {
             unloaded.at.store(at, Relaxed);
         }
     }
 
-    fn overlaps(&self, known: &Identity) -> bool {
-        self.start.load(Relaxed) < known.end && known.start < self.end.load(Relaxed)
+    fn overlaps(&self, other: &Identity) -> bool {
+        let known = self.known();
+        known.start < other.end && other.start < known.end
     }
 }
 
@@ -352,7 +340,7 @@ fn is_gone(known: &Identity) -> bool {
 fn note(view: &View, copy: &Copy, generation: u32) {
     let noted = change(view, generation, |at| {
         let last = places().enumerate().filter(|(_, place)| place.overlaps(&copy.known)).last();
-        match last.filter(|(_, place)| place.is_of(&copy.known) && place.state.load(Relaxed) != REPLACED) {
+        match last.filter(|(_, place)| place.known() == copy.known && place.state.load(Relaxed) != REPLACED) {
             // Two threads that unload concurrently both find all modules that either has unloaded.
             Some((index, place)) => place.mark(view, index, GONE, at),
             None => add(view, copy, (at, GONE), generation),
@@ -367,7 +355,7 @@ fn note(view: &View, copy: &Copy, generation: u32) {
 fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
     let index = COUNT.load(Relaxed) as usize;
     let known = &copy.known;
-    let Some(unloaded) = (index < UNLOADED).then(|| view.unloaded(index)).flatten() else {
+    let Some(unloaded) = view.at::<Unloaded>(index) else {
         return note_unsure(view, known.start, known.end, generation);
     };
     // Earlier modules there have been replaced by this one, whether or not any thread waited in it.
@@ -384,7 +372,7 @@ fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
     store(&unloaded.build_id, &copy.build_id);
     store(&unloaded.path, &copy.path[..copy.path_bytes as usize]);
     let place = &PLACES[index];
-    place.words().iter().zip([start, end, base, hash]).for_each(|(word, value)| word.store(value, Relaxed));
+    place.known.iter().zip([start, end, base, hash]).for_each(|(word, value)| word.store(value, Relaxed));
     place.state.store(state, Relaxed);
     // ORDERING live.unloaded: Release; the place, and its record in the file, are complete.
     COUNT.store(index as u32 + 1, Release);

@@ -3,7 +3,7 @@
 
 use super::view::{self, View};
 use super::{FileRule, Values};
-use crate::settings::{FILE_RULES, RULES, Rule, SETTINGS, Setting, kind};
+use crate::settings::{FILE_RULES, RULES, Rule, Table, kind};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
 
@@ -13,11 +13,8 @@ pub(super) fn tell(view: &View, rule: fn(usize) -> Option<FileRule>) {
     let found = (0..FILE_RULES).map_while(|number| Some((number, rule(number)?)));
     let set = found.filter(|(_, rule)| !rule.values.is_empty());
     for (place, (number, rule)) in set.enumerate() {
-        let Some(shown) = view.file_rule(place) else { return };
-        for (setting, ns) in rule.values.iter() {
-            shown.set.fetch_or(1 << setting as u32, Relaxed);
-            shown.ns[setting as usize].store(ns, Relaxed);
-        }
+        let Some(shown) = view.at::<Rule>(place) else { return };
+        shown.set_values(&rule.values);
         shown.from.store(number as u64, Relaxed);
         shown.label.iter().zip(rule.label).for_each(|(byte, value)| byte.store(*value, Relaxed));
         // ORDERING live.file_rule: Release: a reader that sees the kind reads a whole rule by its next system call.
@@ -42,14 +39,14 @@ fn find(view: &View, address: u64, site: u64) -> Option<Values> {
     let word = &view.header().settings;
     // ORDERING live.settings: Acquire pairs with the writer's system calls: it writes the table, then the word.
     let before = word.load(Acquire);
-    let table = view.settings((before as u32).checked_sub(1)? as usize)?;
+    let table = view.at::<Table>((before as u32).checked_sub(1)? as usize)?;
     let mut values = Values::default();
     for rule in &table.rules[..RULES] {
         if rule.kind.load(Relaxed) == kind::NONE {
             break;
         }
         if covers(rule, address, site)? {
-            add(rule, &mut values)?;
+            rule.add_to(&mut values).then_some(())?;
         }
     }
     // ORDERING live.settings: Acquire fence: the second load of the word comes after the table's words.
@@ -67,14 +64,4 @@ fn covers(rule: &Rule, address: u64, site: u64) -> Option<bool> {
         kind::LOCK => Some(range.contains(&address)),
         _ => None,
     }
-}
-
-/// Adds a rule's settings; `None`: it is invalid.
-fn add(rule: &Rule, values: &mut Values) -> Option<()> {
-    let set = rule.set.load(Relaxed);
-    if set >> SETTINGS != 0 {
-        return None;
-    }
-    let in_force = Setting::ALL.into_iter().filter(|setting| set >> (*setting as u32) & 1 != 0);
-    in_force.into_iter().all(|setting| values.set(setting, rule.ns[setting as usize].load(Relaxed))).then_some(())
 }

@@ -3,11 +3,12 @@
 //! Records are taken in sequence, so that few pages are touched, and are never freed. An index by hash finds them. All
 //! threads add to them.
 
+use super::block::under;
 use super::index;
 use super::view::View;
 use crate::layout::{Block, Entry};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// An entry with a counter of this value is moved to the table.
 pub(super) const MANY: u32 = 1 << 24;
@@ -27,22 +28,18 @@ pub(super) fn hash(key: u64, site: u64) -> u64 {
 pub(super) fn move_entry(block: &Block, entry: &Entry, view: &View) {
     let header = view.header();
     header.moves_begun.fetch_add(1, Relaxed);
-    let before = block.moves.load(Relaxed) & !1;
-    block.moves.store(before.wrapping_add(1), Relaxed);
-    // ORDERING live.moves: Release fence, then the changes, as for live.sequence.
-    fence(Release);
-    let found = find(entry.key.load(Relaxed), entry.site.load(Relaxed), view);
-    match &found {
-        Some(Found { lock, .. }) if add(lock, entry) => {}
-        Some(full) => full.hide(),
-        None => {
-            let waits = entry.histogram.iter().map(|count| u64::from(count.load(Relaxed))).sum();
-            header.lost_waits.fetch_add(waits, Relaxed);
+    under(&block.moves, || {
+        let found = find(entry.key.load(Relaxed), entry.site.load(Relaxed), view);
+        match &found {
+            Some(Found { lock, .. }) if add(lock, entry) => {}
+            Some(full) => full.hide(),
+            None => {
+                let waits = entry.histogram.iter().map(|count| u64::from(count.load(Relaxed))).sum();
+                header.lost_waits.fetch_add(waits, Relaxed);
+            }
         }
-    }
-    clear(entry);
-    // ORDERING live.moves: Release, as for live.sequence.
-    block.moves.store(before.wrapping_add(2), Release);
+        clear(entry);
+    });
     // ORDERING live.moves: Release; a thread that reads that the move has ended reads its changes.
     header.moves_ended.fetch_add(1, Release);
 }
@@ -93,7 +90,7 @@ fn find(key: u64, site: u64, view: &View) -> Option<Found> {
                 }
             }
             let Some(place) = index::place_in(found, hash) else { continue };
-            let lock = view.lock(place)?;
+            let lock = view.at::<Entry>(place)?;
             if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == site {
                 return Some(Found { lock, by: Some((slot, found)) });
             }

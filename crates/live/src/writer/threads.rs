@@ -116,7 +116,7 @@ fn reap(view: &View, me: &Me, looks: usize) -> Option<&'static Block> {
     let used = view.blocks_used();
     let mut found = None;
     for _ in 0..looks.min(used) {
-        let Some(other) = view.block(HAND.fetch_add(1, Relaxed) as usize % used) else { continue };
+        let Some(other) = view.at::<Block>(HAND.fetch_add(1, Relaxed) as usize % used) else { continue };
         if found.is_none() && mark(other, state::FREE) {
             found = Some(other);
             continue;

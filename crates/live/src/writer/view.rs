@@ -3,12 +3,7 @@
 //! No data that determines where we write is read from the file: a process with write access may write anything to it.
 
 use super::{Hooks, file, index, settings, sys};
-use crate::layout::{
-    BLOCKS_START, Block, Entry, FILE_BYTES, FILE_RULES_START, Header, LOCKS, LOCKS_START, LOG_START, PAGE,
-    SETTINGS_START, UNLOADED, UNLOADED_START, Unloaded,
-};
-use crate::log::{Counts, RECORDS, RECORDS_START, RELEASES, RELEASES_START, Record, Release as ReleaseRecord};
-use crate::settings::{FILE_RULES, Rule, TABLES, Table};
+use crate::layout::{BLOCKS_START, Block, Entry, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, PAGE, Part};
 use core::ffi::CStr;
 use core::ops::Range;
 use core::ptr::{self, null_mut};
@@ -43,8 +38,8 @@ static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
 static LOCKS_USED: AtomicU32 = AtomicU32::new(0);
 /// The number of the next recorded wait, and of the next release: nothing in the file determines where writes go.
-static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
-static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
+pub(super) static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
+pub(super) static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 /// The pages that can be written, one bit each.
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
@@ -199,28 +194,17 @@ impl View {
         PROCESS.load(Relaxed)
     }
 
-    /// Returns a table of settings; `None`: there is none of this number, or no room for it. A page that was never
-    /// written is made writable like others, since even reading it may find no room.
-    pub(super) fn settings(&self, number: usize) -> Option<&'static Table> {
-        if number >= TABLES {
+    /// Returns a record of the file by its place; `None`: there is none of this place, or no room for it. A page that
+    /// was never written is made writable like others, since even reading it may find no room.
+    pub(super) fn at<T: Part>(&self, place: usize) -> Option<&'static T> {
+        if place >= T::COUNT {
             return None;
         }
-        // SAFETY: the file has such a table.
-        unsafe { self.reach(SETTINGS_START + number * size_of::<Table>()) }
-    }
-
-    /// Returns the place for a rule of the policy file; `None`: there is no room for it.
-    pub(super) fn file_rule(&self, place: usize) -> Option<&'static Rule> {
-        debug_assert!(place < FILE_RULES);
-        // SAFETY: the file has such a place.
-        unsafe { self.reach(FILE_RULES_START + place * size_of::<Rule>()) }
-    }
-
-    /// Returns the place for a module that was unloaded; `None`: there is no room for it.
-    pub(super) fn unloaded(&self, place: usize) -> Option<&'static Unloaded> {
-        debug_assert!(place < UNLOADED);
-        // SAFETY: the file has such a place.
-        unsafe { self.reach(UNLOADED_START + place * size_of::<Unloaded>()) }
+        let offset = T::offset(place);
+        let pages = offset / PAGE..=(offset + size_of::<T>() - 1) / PAGE;
+        let are_there = pages.into_iter().all(|page| self.has_page(page));
+        // SAFETY: the file has such a record of atomics, for which zeros are valid; its pages are there and stay.
+        are_there.then(|| unsafe { &*self.base.add(offset).cast() })
     }
 
     /// Returns the number of records of the table that were ever taken.
@@ -235,7 +219,7 @@ impl View {
             return None;
         }
         let place = take_next(&LOCKS_USED, LOCKS as u32)?;
-        let lock = self.lock(place as usize)?;
+        let lock = self.at(place as usize)?;
         self.header().locks_used.fetch_max(place + 1, Relaxed);
         let next = place as usize + 1;
         if index::part_of(next) != index::part_of(place as usize) {
@@ -246,20 +230,13 @@ impl View {
 
     /// Returns whether there is a record of this place; extends the table if necessary.
     fn has_lock(&self, place: usize) -> bool {
-        let last = (LOCKS_START + (place + 1) * size_of::<Entry>() - 1) / PAGE;
+        let last = (Entry::offset(place + 1) - 1) / PAGE;
         let more = (last - LOCK_PAGES.start).clamp(FEWEST_PAGES, MOST_PAGES);
         // If not, fewer pages may still have room.
         place < LOCKS
             && (is_there(last)
                 || self.make_pages(last..(last + more).min(LOCK_PAGES.end))
-                || self.lock(place).is_some())
-    }
-
-    /// Returns a record of the table; `None`: there is no room for it.
-    pub(super) fn lock(&self, place: usize) -> Option<&'static Entry> {
-        debug_assert!(place < LOCKS);
-        // SAFETY: the table has such a record.
-        unsafe { self.reach(LOCKS_START + place * size_of::<Entry>()) }
+                || self.at::<Entry>(place).is_some())
     }
 
     /// Returns the number of blocks that were ever taken.
@@ -267,66 +244,28 @@ impl View {
         BLOCKS_USED.load(Relaxed) as usize
     }
 
-    /// Returns a block that was taken before.
-    pub(super) fn block(&self, place: usize) -> Option<&'static Block> {
-        debug_assert!(place < self.blocks_used());
-        self.block_at(place)
-    }
-
-    /// Returns a block; `None`: there is no room for it.
-    fn block_at(&self, place: usize) -> Option<&'static Block> {
-        debug_assert!(place < crate::layout::BLOCKS);
-        // SAFETY: the file has such a block.
-        unsafe { self.reach(BLOCKS_START + place * size_of::<Block>()) }
-    }
-
     /// Returns the place of a block.
     pub(super) fn place_of(&self, block: &Block) -> usize {
         core::ptr::from_ref(block).addr().wrapping_sub(self.base.addr() + BLOCKS_START) / size_of::<Block>()
     }
 
-    /// Returns the counts of the log.
-    pub(super) fn counts(&self) -> Option<&'static Counts> {
-        // SAFETY: the log begins with them.
-        unsafe { self.reach(LOG_START) }
-    }
-
-    /// Returns the number of a wait that is to be recorded, and the slot for it.
-    pub(super) fn next_record(&self) -> (u64, Option<&'static Record>) {
-        let number = NEXT_RECORD.fetch_add(1, Relaxed);
-        // SAFETY: the log has such a slot.
-        (number, unsafe { self.reach(RECORDS_START + number as usize % RECORDS * size_of::<Record>()) })
-    }
-
-    /// Returns the number of a release that is to be recorded, and the slot for it.
-    pub(super) fn next_release(&self) -> (u64, Option<&'static ReleaseRecord>) {
-        let number = NEXT_RELEASE.fetch_add(1, Relaxed);
-        // SAFETY: the log has such a slot.
-        (number, unsafe { self.reach(RELEASES_START + number as usize % RELEASES * size_of::<ReleaseRecord>()) })
+    /// Returns the number of the next record of the log, and the slot for it.
+    pub(super) fn next<T: Part>(&self, next: &AtomicU64) -> (u64, Option<&'static T>) {
+        let number = next.fetch_add(1, Relaxed);
+        (number, self.at(number as usize % T::COUNT))
     }
 
     /// Returns a block that was never taken.
     pub(super) fn new_block(&self) -> Option<&'static Block> {
         // As for a record of the table.
         let (likely, all) = (self.blocks_used(), BLOCKS.load(Relaxed));
-        if likely >= all as usize || self.block_at(likely).is_none() {
+        if likely >= all as usize || self.at::<Block>(likely).is_none() {
             return None;
         }
         let place = take_next(&BLOCKS_USED, all)?;
-        let block = self.block(place as usize)?;
+        let block = self.at(place as usize)?;
         self.header().blocks_used.fetch_max(place + 1, Relaxed);
         Some(block)
-    }
-
-    /// Returns a record whose pages are present; `None`: there is no room for them.
-    ///
-    /// # Safety
-    /// At `offset` there is such a record, of atomics, within the file.
-    unsafe fn reach<T>(&self, offset: usize) -> Option<&'static T> {
-        let pages = offset / PAGE..=(offset + size_of::<T>() - 1) / PAGE;
-        let are_there = pages.into_iter().all(|page| self.has_page(page));
-        // SAFETY: contract of `reach`; the pages are there and stay, and zeros are valid atomics.
-        are_there.then(|| unsafe { &*self.base.add(offset).cast() })
     }
 
     fn has_page(&self, page: usize) -> bool {

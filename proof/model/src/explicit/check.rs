@@ -68,9 +68,9 @@ impl CheckSetup {
         (0..threads).for_each(|_| self.spawn_rounds(rounds, round));
     }
 
-    /// Adds a thread that a forked child starts.
-    pub fn spawn_in_child(&self, body: impl FnOnce() + Copy + 'static) {
-        self.add(body, true);
+    /// Adds this many threads that a forked child starts.
+    pub fn spawn_in_child(&self, threads: usize, body: impl FnOnce() + Copy + 'static) {
+        (0..threads).for_each(|_| self.add(body, true));
     }
 
     fn add(&self, body: impl FnOnce() + Copy + 'static, later: bool) {
@@ -143,7 +143,7 @@ mod tests {
     use crate::check::Cause;
     use crate::explicit::checks::Section;
     use crate::explicit::{Explicit, ExplicitWord};
-    use crate::scenarios::Section as _;
+    use crate::scenarios::{Section as _, Who::Writer};
     use std::sync::atomic::Ordering::Relaxed;
     use turnwise::platform::{IntWord, Lane, Pause, Platform, SpinLimit, Word};
 
@@ -195,7 +195,7 @@ mod tests {
                     stage.spawn(move || {
                         word.store(1, Relaxed); // whether it is taken or not
                         section.alone();
-                        section.leave_writing();
+                        section.leave(Writer);
                         word.store(0, Relaxed);
                     });
                 }

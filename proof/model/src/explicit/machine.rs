@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::panic::Location;
 use std::ptr::null;
-use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
+use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot};
 use turnwise::wait::Policy;
 
 use super::{Explicit, ExplicitWord};
@@ -165,9 +165,9 @@ fn point_before(what: Pending) {
     }
 }
 
-/// Lets the first thread, which is the caller, be stopped wherever it is in `what`.
-pub(super) fn stoppable(what: impl FnOnce()) {
-    with(|w| w.state.stops_anywhere = true);
+/// Lets the first thread, which is the caller, be stopped in `what`, `anywhere` or while it sleeps.
+pub(super) fn stoppable(anywhere: bool, what: impl FnOnce()) {
+    with(|w| w.state.stops_anywhere = anywhere);
     what();
     with(|w| w.state.stops_anywhere = false);
 }
@@ -371,15 +371,6 @@ pub(super) fn fork() -> bool {
         });
     }
     child
-}
-
-/// Returns how many forks this process is away from the first.
-pub(super) fn generation() -> u8 {
-    with(|w| w.state.generation)
-}
-
-pub(super) fn token(thread: usize) -> Token {
-    u32::try_from(thread + 2).ok().and_then(Token::new).expect("a check has few threads")
 }
 
 /// Notes an operation of the running thread that writes.

@@ -15,7 +15,7 @@
 use super::machine::{self, with};
 use super::memory::scrub;
 use crate::lab::{self, Part, Value};
-use crate::platform::Identity;
+use crate::platform::{Identity, token_of};
 use std::cell::Cell;
 use std::num::NonZeroU64;
 use std::panic::Location;
@@ -93,14 +93,14 @@ unsafe impl Platform for Explicit {
     fn current() -> Token {
         with(|w| match w.machine.identity {
             Identity::Anonymous => Token::ANONYMOUS,
-            _ => machine::token(w.current),
+            _ => token_of(w.current),
         })
     }
 
     fn me() -> Option<Me<Self>> {
         with(|w| {
             let full = w.machine.identity == Identity::Full;
-            full.then(|| Me { token: machine::token(w.current), slot: w.slots[w.current] })
+            full.then(|| Me { token: token_of(w.current), slot: w.slots[w.current] })
         })
     }
 
@@ -122,7 +122,7 @@ unsafe impl Platform for Explicit {
     }
 
     fn generation() -> u32 {
-        machine::generation().into()
+        with(|w| w.state.generation.into())
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn scene(call: &mut Call) -> Body {
 }
 
 fn role(name: &str) -> Role<Raw> {
-    named! { name: nothing, spread, write_and_spread, write_and_spread_twice, tries; shared_role(name) }
+    named! { name: nothing = |_| (), spread, write_and_spread, write_and_spread_twice, tries; shared_role(name) }
 }
 
 type Raw = RawBigReaderLock<2, Loom>;
@@ -42,8 +42,7 @@ const WAITING: u32 = 2;
 impl Settles for Raw {
     /// Returns whether any thread can acquire it, and it is gathered when a writer has had it.
     fn is_settled(&self) -> bool {
-        // SAFETY: the lock is `repr(C)`, and begins with the gate.
-        let gate = unsafe { word(self) };
+        let gate = self.word();
         assert_eq!(gate.load(Relaxed) & WAITING, 0, "a writer seems to wait");
         assert!(!self.is_locked(), "locked when everybody has left");
         assert!(self.try_read(), "barred when everybody has left");
@@ -52,8 +51,6 @@ impl Settles for Raw {
         self.try_lock() && gate.load(Relaxed) & SPREAD_FLAG == 0
     }
 }
-
-fn nothing(_: &Pages<Raw>) {}
 
 fn spread(pages: &Pages<Raw>) {
     pages.raw.spread();

@@ -65,6 +65,12 @@ impl Purse {
         self.unlock();
     }
 
+    /// Puts a coin there, and notifies one.
+    fn give(&self) {
+        self.put(1);
+        self.more.notify_one();
+    }
+
     /// Returns the number of waiters.
     fn waiters(&self) -> u32 {
         // SAFETY: the second word of a `repr(C)` condition variable.
@@ -107,8 +113,7 @@ fn one_at(purse: &'static Purse, under_the_mutex: bool) {
         purse.more.notify_one();
         purse.unlock();
     } else {
-        purse.put(1);
-        purse.more.notify_one();
+        purse.give();
     }
     waiter.join();
     purse.empty_and_free();
@@ -135,12 +140,7 @@ fn two_wait(then: fn(&'static Purse)) {
 
 /// Two waiters, a coin at a time.
 fn two() {
-    two_wait(|purse| {
-        for _ in 0..2 {
-            purse.put(1);
-            purse.more.notify_one();
-        }
-    });
+    two_wait(|purse| (0..2).for_each(|_| purse.give()));
 }
 
 /// Two waiters, all coins at once.
@@ -177,10 +177,7 @@ fn newcomers_first() {
     let purse = Purse::keep();
     let waiters = [patient(purse), spawn(move || assert!(purse.take(None) && purse.take(None)))];
     rest();
-    for _ in 0..3 {
-        purse.put(1);
-        purse.more.notify_one();
-    }
+    (0..3).for_each(|_| purse.give());
     join(waiters);
     purse.empty_and_free();
 }
@@ -230,11 +227,7 @@ fn tries(purse: &Purse) {
 }
 
 fn timed() {
-    let give = |purse: &Purse| {
-        purse.put(1);
-        purse.more.notify_one();
-    };
-    wait_behind(Purse::keep(), &[tries], give).take_what_is_left();
+    wait_behind(Purse::keep(), &[tries], Purse::give).take_what_is_left();
 }
 
 /// If the impatient waiter did not take the coin, then the patient one was notified of it.
@@ -242,8 +235,7 @@ fn timed_and_patient() {
     let purse = Purse::keep();
     let (first, second) = (spawn(move || tries(purse)), patient(purse));
     rest();
-    purse.put(1);
-    purse.more.notify_one();
+    purse.give();
     first.join();
     // The impatient waiter may have been notified, and found its coin taken by the other, which came by: no harm. It
     // may have taken the coin: then there must be another.

@@ -49,64 +49,51 @@ impl Settles for Raw {
     }
 }
 
-struct Guarded {
-    refs: LockRef<Loom>,
-    data: Protected,
-}
+type Guarded = super::Guarded<Raw>;
 
-impl Guarded {
-    fn keep(count: u32) -> &'static Guarded {
-        keep(Guarded { refs: LockRef::new_in(count), data: Protected::new() })
-    }
-
-    fn section(&self) {
-        let _guard = self.refs.lock();
-        self.data.add();
-    }
-
-    fn settled(&self, count: u32, sections: u32) {
-        assert!(!self.refs.is_locked(), "locked when everybody has left");
-        assert_eq!((self.refs.count(), self.data.get()), (count, sections), "count and critical sections");
-    }
+/// Returns a lock with this count.
+fn counted(count: u32) -> &'static Guarded {
+    keep(Guarded { raw: LockRef::new_in(count), section: Section::new() })
 }
 
 /// The count changes with and without the lock.
 fn among_locks() {
-    let guarded = Guarded::keep(1);
+    let guarded = counted(1);
     let counts = spawn(move || {
-        guarded.refs.get();
-        guarded.refs.put();
+        guarded.raw.get();
+        guarded.raw.put();
     });
-    let guard = guarded.refs.lock();
+    let guard = guarded.raw.lock();
     let before = guard.count();
     guard.get();
     rest();
     assert_eq!(guard.count(), before + 1, "the count changed while we had the lock");
     drop(guard);
-    guarded.section();
+    guarded.round();
     counts.join();
-    guarded.settled(2, 1);
+    assert!(!guarded.raw.is_locked(), "locked when everybody has left");
+    assert_eq!((guarded.raw.count(), guarded.section.data.get()), (2, 1), "count and critical sections");
 }
 
 /// One thread writes and raises the count from zero; another finds the object with this many references and gets one
 /// more, or does not.
 fn found(find: Finder) {
-    let guarded = Guarded::keep(0);
+    let guarded = counted(0);
     let references = keep(AtomicU32::new(1)); // loom does not see it
     let finder = spawn(move || {
-        let found = find(&guarded.refs);
+        let found = find(&guarded.raw);
         references.fetch_add(u32::from(found.is_some()), Relaxed);
         if found.is_some_and(|found| found > 0) {
             saw("found");
-            assert_eq!(guarded.data.get(), 1);
+            assert_eq!(guarded.section.data.get(), 1);
         }
     });
-    let guard = guarded.refs.lock();
-    guarded.data.add();
+    let guard = guarded.raw.lock();
+    guarded.section.alone();
     guard.get();
     drop(guard);
     finder.join();
-    assert_eq!(guarded.refs.count(), references.load(Relaxed), "references");
+    assert_eq!(guarded.raw.count(), references.load(Relaxed), "references");
 }
 
 /// Two threads write and give their references back, one of them by `put`; the last sees both.

@@ -24,7 +24,7 @@ use crate::parking::{Shipped, Source};
 use crate::platform::{
     Handle, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
 };
-use crate::scenarios::{self, Engine, Pages, Role, Section, in_time};
+use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section, Who, at_once, in_time};
 use crate::table::{self, Call, Row};
 use loom::cell::UnsafeCell;
 use std::collections::BTreeMap;
@@ -61,11 +61,13 @@ pub(crate) fn parking<S: Source>() -> Vec<Model> {
 
 fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
     by_lock! { lock call:
-        Osq = osq, Mutex = mutex, Condvar = condvar, Spin = spin, RwSem = rwsem, BigReader = big_reader,
-        SeqRwLock = seqrwlock, LockRef = lockref, Semaphore = semaphore, Reentrant = reentrant, Parking = parking <S>,
+        Osq = osq::scene, Mutex = mutex::scene, Condvar = condvar::scene, Spin = spin::scene, RwSem = rwsem::scene,
+        BigReader = big_reader::scene, SeqRwLock = seqrwlock::scene, LockRef = lockref::scene,
+        Semaphore = semaphore::scene, Reentrant = reentrant::scene, Parking = parking::scene::<S>,
         KernelSpin = lineage::kernel_spin, LinuxMutex = lineage::linux_mutex, RwsemSpinlock = lineage::rwsem_spinlock,
-        RwsemXadd = lineage::rwsem_xadd, DCount = lineage::d_count, RenameLock = lineage::rename_lock,
-        Ia64Spin = lineage::ia64_spin, OsvMutex = lineage::osv_mutex, Journal = vfs::journal, Dcache = vfs::dcache,
+        RwsemXadd = lineage::rwsem_xadd, DCount = lineage::d_count::scene, RenameLock = lineage::rename_lock::scene,
+        Ia64Spin = lineage::ia64_spin, OsvMutex = lineage::osv_mutex, Journal = vfs::journal::scene,
+        Dcache = vfs::dcache::scene,
     }
 }
 
@@ -136,27 +138,20 @@ impl Section for Data {
         Data { data: Protected::new(), writes: AtomicU32::new(0), seen: AtomicU32::new(0) }
     }
 
-    fn write(&self, by: i32) {
-        if by > 0 {
-            self.data.add();
-            self.writes.fetch_add(1, Relaxed);
+    fn count(&self, who: Who, by: i32) {
+        match (who, by > 0) {
+            (Who::Writer, true) => {
+                self.data.add();
+                self.writes.fetch_add(1, Relaxed);
+            }
+            (Who::Writer, false) => {}
+            (_, true) => self.seen.store(self.data.get(), Relaxed),
+            (_, false) => assert_eq!(self.data.get(), self.seen.load(Relaxed), "a writer came between"),
         }
-    }
-
-    fn read(&self, by: i32) {
-        if by > 0 {
-            self.seen.store(self.data.get(), Relaxed);
-        } else {
-            assert_eq!(self.data.get(), self.seen.load(Relaxed), "a writer came between");
-        }
-    }
-
-    fn upgradable(&self, by: i32) {
-        self.read(by);
     }
 
     fn alone(&self) {
-        self.write(1);
+        self.count(Who::Writer, 1);
     }
 }
 
@@ -179,15 +174,6 @@ pub(crate) trait Settles: RawLock<Platform = Loom> {
     fn is_settled(&self) -> bool {
         !self.is_locked() && self.try_lock()
     }
-}
-
-/// Returns the word that a lock begins with.
-///
-/// # Safety
-/// `lock` is `repr(C)`, and its first field is a word of 32 bits.
-unsafe fn word<L>(lock: &L) -> &LoomU32 {
-    // SAFETY: guaranteed by the caller.
-    unsafe { &*ptr::from_ref(lock).cast() }
 }
 
 /// Waits until this many threads sleep.
@@ -309,17 +295,30 @@ fn timed<L: RawTimedLock + Settles>(patient: u32, at: u64) {
 
 /// One thread acquires, one tries to.
 fn attempt<L: Settles>() {
-    attempt_beside(Guarded::round, L::try_lock);
+    attempt_beside(Guarded::round, L::try_lock, Guarded::leave);
 }
 
-/// One thread attempts to acquire while another does `other`.
-fn attempt_beside<L: Settles>(other: fn(&Guarded<L>), attempt: fn(&L) -> bool) {
+/// One thread acquires, rests and does `leave`; one attempts to acquire, and does the same.
+fn attempt_beside_rest<L: Settles>(attempt: fn(&L) -> bool, leave: fn(&Guarded<L>)) {
+    let other = move |guarded: &Guarded<L>| {
+        guarded.raw.lock();
+        rest();
+        leave(guarded);
+    };
+    attempt_beside(other, attempt, leave);
+}
+
+/// One thread attempts to acquire, and leaves, while another does `other`.
+fn attempt_beside<L: Settles>(
+    other: impl Fn(&Guarded<L>) + Send + 'static,
+    attempt: fn(&L) -> bool,
+    leave: fn(&Guarded<L>),
+) {
     let guarded = Guarded::<L>::keep();
     let other = spawn(move || other(guarded));
-    let got = attempt(&guarded.raw);
-    saw(if got { "got it" } else { "did not" });
+    let got = at_once(attempt(&guarded.raw));
     if got {
-        guarded.leave();
+        leave(guarded);
     }
     other.join();
     guarded.settled(1 + u32::from(got));

@@ -35,7 +35,7 @@ type Guarded = super::Guarded<Raw>;
 impl Settles for Raw {
     /// A waiter that gives up leaves `WAITERS` for the next release, and there may be none.
     fn is_settled(&self) -> bool {
-        word(self).fetch_or(0, Relaxed) & !WAITERS == 0 && !self.is_locked()
+        self.word().fetch_or(0, Relaxed) & !WAITERS == 0 && !self.is_locked()
     }
 }
 
@@ -57,7 +57,7 @@ impl Guarded {
     /// Makes its own request, and leaves nothing of an old one when it has the lock.
     fn requests(&self) {
         self.raw.lock();
-        assert_eq!(self.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a request is left when it was taken up");
+        assert_eq!(self.raw.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a request is left when it was taken up");
         self.leave();
     }
 
@@ -68,15 +68,6 @@ impl Guarded {
         }
         self.leave();
     }
-
-    fn word(&self) -> &LoomU32 {
-        word(&self.raw)
-    }
-}
-
-fn word(raw: &Raw) -> &LoomU32 {
-    // SAFETY: the word comes first in a `repr(C)` lock.
-    unsafe { super::word(raw) }
 }
 
 /// Every thread acquires `rounds` times.
@@ -84,7 +75,7 @@ fn all_lock(threads: u32, rounds: u32) {
     let guarded = super::all_lock::<Raw>(threads, rounds);
     // The last owner's sleepers are gone, and their flag is cleared by the next.
     guarded.round();
-    assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");
+    assert_eq!(guarded.raw.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody sleeps");
 }
 
 /// The first thread has the lock and rests, so that the others come to wait for it; then it goes through these steps.
@@ -125,7 +116,7 @@ const HANDOFF: u32 = 1 << 31;
 /// In a forked child: the owner's copy has the lock, which is reserved for a thread that does not exist here.
 fn vanished(waiters: &[Role], steps: &[Role]) {
     let guarded = Guarded::owned();
-    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    guarded.raw.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
     wait_for(guarded, waiters, steps);
 }
@@ -133,7 +124,7 @@ fn vanished(waiters: &[Role], steps: &[Role]) {
 /// In a forked child: the lock is free, but reserved for a thread that does not exist here.
 fn tries(pending: u32) {
     let guarded = Guarded::keep();
-    guarded.word().fetch_or(pending, Relaxed);
+    guarded.raw.word().fetch_or(pending, Relaxed);
     forked();
     assert!(!guarded.raw.is_locked(), "promised to nobody, and locked");
     let other = spawn(move || guarded.round());
@@ -153,7 +144,7 @@ fn tries(pending: u32) {
 /// announced.
 fn handed_off_before() {
     let guarded = Guarded::keep();
-    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    guarded.raw.word().fetch_or(HANDOFF | WAITERS, Relaxed);
     forked();
     let other = spawn(move || guarded.round());
     guarded.round();
@@ -173,7 +164,7 @@ fn fair_means_fair() {
     });
     rest();
     guarded.leave_fairly();
-    let pending = guarded.word().fetch_or(0, Relaxed) & GRANTED != 0;
+    let pending = guarded.raw.word().fetch_or(0, Relaxed) & GRANTED != 0;
     let got = guarded.raw.try_lock();
     if pending {
         saw("handed off fairly");

@@ -3,10 +3,9 @@
 
 use super::*;
 use crate::explicit::Size;
-use crate::parking::{Link, Machine, Source, Stage, System, change, counts, pass, token};
+use crate::parking::{self, Link, Machine, Source, Stage};
 use loom::sync::Mutex;
 use std::cell::RefCell;
-use turnwise::platform::Lane;
 
 /// A record's link.
 pub(crate) struct Next<T>(UnsafeCell<*const T>);
@@ -38,8 +37,7 @@ impl<T> Drop for Next<T> {
     }
 }
 
-impl System for Loom {
-    type Word = LoomU32;
+impl Machine for Loom {
     type Link<T: 'static> = Next<T>;
     type Lock<T: Send + 'static> = Mutex<T>;
 
@@ -47,21 +45,6 @@ impl System for Loom {
         body(&mut lock.lock().expect("a panic ends the whole model"))
     }
 
-    fn wait(word: &LoomU32, expected: u32, ns: Option<u64>) {
-        let after = |ns| Deadline { clock: Clock::Monotonic, at: <Loom as Platform>::now() + ns };
-        <Loom as Platform>::park(word, expected, Lane::Waiters, ns.map(after));
-    }
-
-    fn wake(word: *const LoomU32) {
-        <Loom as Platform>::wake(word, Lane::Waiters, 1);
-    }
-
-    fn time(_clock: Clock) -> u64 {
-        <Loom as Platform>::now()
-    }
-}
-
-impl Machine for Loom {
     fn lock<T: Send + 'static>(value: T) -> Mutex<T> {
         Mutex::new(value)
     }
@@ -111,13 +94,8 @@ fn play(scene: fn(&Threads, Size), size: Size) {
     threads.end.take().iter().for_each(|holds| holds());
 }
 
-type Of<S> = <S as Source>::Table<Loom>;
-
 pub(super) fn scene<S: Source>(call: &mut Call) -> Body {
-    let name = call.name;
-    let scene: fn(&Threads, Size) = named! { name:
-        pass = pass::<_, Of<S>>, change = change::<_, Of<S>>, counts = counts::<_, Of<S>>, token = token::<_, Of<S>>,
-    };
+    let scene = parking::scene::<Threads, S::Table<Loom>>(call.name);
     let size = Size::read(call.word());
     body(move || play(scene, size))
 }

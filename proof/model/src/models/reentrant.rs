@@ -18,79 +18,44 @@ unsafe impl Threads for Loom {
     }
 }
 
-struct Guarded {
-    raw: RawReentrantMutex<Loom>,
-    data: Protected,
+type Raw = RawReentrantMutex<Loom>;
+type Guarded = super::Guarded<Raw>;
+
+impl Settles for Raw {
+    fn is_settled(&self) -> bool {
+        !self.is_locked() && !self.is_mine()
+    }
 }
 
-impl Guarded {
-    fn keep() -> &'static Guarded {
-        keep(Guarded { raw: RawReentrantMutex::new_in(), data: Protected::new() })
-    }
-
-    /// Runs two sections, one within the other.
-    fn section(&self) {
-        assert!(!self.raw.is_mine(), "the lock is somebody's who does not have it");
-        self.raw.lock();
-        self.leave();
-    }
-
-    /// Does what a thread that has the lock does.
-    fn leave(&self) {
-        assert!(self.raw.is_mine() && self.raw.try_lock(), "the owner cannot enter again");
-        self.data.add();
-        // SAFETY: acquired twice.
-        unsafe { self.raw.unlock() };
-        self.data.add();
-        // SAFETY: acquired twice, released once so far.
-        unsafe { self.raw.unlock() };
-    }
-
-    fn settled(&self, sections: u32) {
-        assert!(!self.raw.is_locked() && !self.raw.is_mine(), "locked when everybody has left");
-        assert_eq!(self.data.get(), 2 * sections, "critical sections");
-    }
+/// Runs sections one within the other.
+fn enter(guarded: &Guarded) {
+    assert!(!guarded.raw.is_mine(), "the lock is somebody's who does not have it");
+    guarded.raw.lock();
+    guarded.leave_reentered();
 }
 
 fn all(threads: u32) {
     let guarded = Guarded::keep();
-    together(threads, move || guarded.section());
+    together(threads, move || enter(guarded));
     guarded.settled(threads);
 }
 
-/// One thread attempts to acquire while another has the lock.
-fn attempt(attempt: fn(&RawReentrantMutex<Loom>) -> bool) {
-    let guarded = Guarded::keep();
-    let other = spawn(move || {
-        guarded.raw.lock();
-        rest();
-        guarded.leave();
-    });
-    let got = attempt(&guarded.raw);
-    saw(if got { "got it" } else { "did not" });
-    if got {
-        guarded.leave();
-    }
-    other.join();
-    guarded.settled(1 + u32::from(got));
+fn attempt(attempt: fn(&Raw) -> bool) {
+    attempt_beside_rest(attempt, Guarded::leave_reentered);
 }
 
 fn fair() {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let other = spawn(move || guarded.section());
-    rest();
-    guarded.data.add();
-    guarded.data.add();
-    // SAFETY: locked above.
-    unsafe { guarded.raw.unlock_fair() };
-    guarded.section();
-    other.join();
-    guarded.settled(3);
+    let leave = |guarded: &Guarded| {
+        guarded.section.alone();
+        // SAFETY: the first thread has it.
+        unsafe { guarded.raw.unlock_fair() };
+        enter(guarded);
+    };
+    wait_behind(Guarded::owned(), &[enter], leave).settled(3);
 }
 
 fn dropped() {
-    drop_after_release(RawReentrantMutex::<Loom>::new_in(), 2, |raw, section| {
+    drop_after_release(Raw::new_in(), 2, |raw, section| {
         raw.lock();
         raw.lock();
         section();

@@ -28,14 +28,9 @@ type Guarded = Pages<Raw>;
 
 impl Settles for Raw {
     fn is_settled(&self) -> bool {
-        assert_eq!(word(self).fetch_or(0, Relaxed), 0, "a flag is left when everybody has left");
+        assert_eq!(self.word().fetch_or(0, Relaxed), 0, "a flag is left when everybody has left");
         !self.is_locked() && self.try_read()
     }
-}
-
-fn word(raw: &Raw) -> &LoomU32 {
-    // SAFETY: the lock begins with its word.
-    unsafe { super::word(raw) }
 }
 
 /// How the first thread has the lock, and how it leaves.
@@ -64,7 +59,7 @@ const WRITTEN_TWICE: Hold = (RawRwSem::lock, |guarded| {
 /// When it has the lock, no generation remains without flags.
 fn upgradable_cleanly(guarded: &Guarded) {
     guarded.raw.upgradable_read();
-    let word = word(&guarded.raw).load(Relaxed);
+    let word = guarded.raw.word().load(Relaxed);
     assert!(word & ALL != 0 || word & GENERATION == 0, "flags are gone, and their generation is left");
     guarded.leave_upgradable();
 }
@@ -150,17 +145,26 @@ fn read_between(guarded: &Guarded, gates: &Gates) {
     guarded.leave_reading();
 }
 
+/// The first thread has the lock, and one reads between the gates. The stage is set further by `set`, which returns
+/// another thread; after `then`, the first thread upgrades.
+fn upgrade_after(set: fn(&'static Guarded, &'static Gates) -> Handle, then: fn(&Guarded, &Gates)) {
+    let (guarded, gates) = (Guarded::keep(), keep(Gates::shut()));
+    let others = set_stage(|| {
+        guarded.raw.lock();
+        [spawn(move || read_between(guarded, gates)), set(guarded, gates)]
+    });
+    then(guarded, gates);
+    guarded.upgrade_and_leave();
+    join(others);
+    guarded.is_over();
+}
+
 /// A writer requests a hand-off while an upgradable reader and a reader are inside; then the former upgrades. Both
 /// sleep in one lane, and the reader that leaves must wake the upgrader.
 fn upgrade_beside_request() {
-    let guarded = Guarded::keep();
-    let gates = keep(Gates::shut());
-    let mut others = Vec::new();
-    set_stage(|| {
-        guarded.raw.lock();
-        others.push(spawn(move || read_between(guarded, gates)));
+    let set = |guarded: &'static Guarded, gates: &'static Gates| {
         sleepers(1);
-        others.push(spawn(move || write(guarded)));
+        let writer = spawn(move || write(guarded));
         sleepers(2);
         later();
         guarded.leave_writing();
@@ -168,20 +172,18 @@ fn upgrade_beside_request() {
         gates.open(0);
         rest();
         sleepers(2);
-    });
-    gates.open(1);
-    guarded.upgrade_and_leave();
-    join(others);
-    guarded.is_over();
+        writer
+    };
+    upgrade_after(set, |_, gates| gates.open(1));
 }
 
 /// The lock has the maximum number of readers when another comes.
 fn full() {
     let guarded = Guarded::keep();
-    word(&guarded.raw).fetch_add(FULL, Relaxed);
+    guarded.raw.word().fetch_add(FULL, Relaxed);
     let reader = spawn(move || read(guarded));
     rest();
-    word(&guarded.raw).fetch_sub(FULL, Relaxed);
+    guarded.raw.word().fetch_sub(FULL, Relaxed);
     reader.join();
     guarded.is_over();
 }
@@ -191,7 +193,7 @@ fn full() {
 fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     hold.0(&guarded.raw);
-    word(&guarded.raw).fetch_or(flags, Relaxed);
+    guarded.raw.word().fetch_or(flags, Relaxed);
     forked();
     wait_behind(guarded, roles, hold.1).is_over();
 }
@@ -211,25 +213,20 @@ fn reads_again(other: Role<Raw>) {
 /// A read-first reader waits for a writer until its deadline. The writer becomes the upgradable reader, and upgrades
 /// again, past another reader that leaves only when the late one has been in.
 fn late_beside_upgrade() {
-    let guarded = Guarded::keep();
-    let gates = keep(Gates::shut());
-    let mut others = Vec::new();
-    set_stage(|| {
-        guarded.raw.lock();
-        others.push(spawn(move || read_between(guarded, gates)));
-        others.push(spawn(move || {
+    let set = |guarded: &'static Guarded, gates: &'static Gates| {
+        let late = spawn(move || {
             read_first(guarded);
             gates.open(1);
-        }));
+        });
         sleepers(2);
         later();
         guarded.write();
+        late
+    };
+    upgrade_after(set, |guarded, gates| {
+        // SAFETY: the first thread has the write lock.
+        unsafe { guarded.raw.downgrade_to_upgradable() };
+        gates.open(0);
+        rest();
     });
-    // SAFETY: it has the write lock.
-    unsafe { guarded.raw.downgrade_to_upgradable() };
-    gates.open(0);
-    rest();
-    guarded.upgrade_and_leave();
-    join(others);
-    guarded.is_over();
 }

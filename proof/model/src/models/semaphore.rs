@@ -60,13 +60,8 @@ impl<const FAIR: bool> One<FAIR> {
     /// All threads are done: no thread is queued, and all permits are there.
     fn has(&self, permits: u32) {
         assert_eq!(self.0.available(), permits, "permits");
-        assert_eq!(self.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
+        assert_eq!(self.0.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
         assert!(self.0.try_acquire_many(permits).is_some(), "nobody has them");
-    }
-
-    fn word(&self) -> &LoomU32 {
-        // SAFETY: the word comes first in a `repr(C)` semaphore.
-        unsafe { word(&self.0) }
     }
 }
 
@@ -130,8 +125,8 @@ fn woken_late() {
         let roles: [fn(&Guarded<One<true>>); 3] = [Guarded::round, Guarded::impatient, Guarded::round];
         let line = asleep(guarded, &roles);
         later();
-        guarded.raw.word().fetch_and(!WAITERS, Relaxed);
-        Loom::wake(guarded.raw.word(), Lane::Waiters, 1);
+        guarded.raw.0.word().fetch_and(!WAITERS, Relaxed);
+        Loom::wake(guarded.raw.0.word(), Lane::Waiters, 1);
         line
     });
     // SAFETY: this thread has it.
@@ -148,7 +143,7 @@ const WAITERS: u32 = 1 << 31;
 /// In a forked child: the owner's copy has the permit, for which threads are queued that do not exist here.
 fn vanished<const FAIR: bool>() {
     let guarded = Guarded::<One<FAIR>>::owned();
-    guarded.raw.word().fetch_or(HANDOFF | FIRST | WAITERS, Relaxed);
+    guarded.raw.0.word().fetch_or(HANDOFF | FIRST | WAITERS, Relaxed);
     forked();
     wait_behind(guarded, &[Guarded::round; 2], Guarded::leave).settled(3);
 }

@@ -117,13 +117,18 @@ fn read_in_two_passes(guarded: &Guarded) {
     Guarded::accept(seen, 0);
 }
 
-fn two_passes(writers: u32) {
+/// Blocking readers and writers, and what the first thread does; all of them write this often.
+fn beside(readers: u32, writers: u32, first: fn(&Guarded), writes: u32) {
     let guarded = Guarded::keep();
-    let writers: Vec<_> = (0..writers).map(|_| spawn(move || guarded.write())).collect();
-    read_in_two_passes(guarded);
-    let writes = writers.len();
-    join(writers);
-    guarded.settled(u32::try_from(writes).expect("few"));
+    let mut others: Vec<_> = (0..readers).map(|_| spawn(move || guarded.blocking_read())).collect();
+    others.extend((0..writers).map(|_| spawn(move || guarded.write())));
+    first(guarded);
+    join(others);
+    guarded.settled(writes);
+}
+
+fn two_passes(writers: u32) {
+    beside(0, writers, read_in_two_passes, writers);
 }
 
 /// The first thread is at the data and rests, so that a reader comes to wait for it.
@@ -143,42 +148,28 @@ fn patient() {
 }
 
 fn blocking(readers: u32) {
-    let guarded = Guarded::keep();
-    let readers: Vec<_> = (0..readers).map(|_| spawn(move || guarded.blocking_read())).collect();
-    guarded.write();
-    join(readers);
-    guarded.settled(1);
+    beside(readers, 0, Guarded::write, 1);
 }
 
 fn all_kinds() {
-    let guarded = Guarded::keep();
-    let blocking = spawn(move || guarded.blocking_read());
-    let writer = spawn(move || guarded.write());
-    read_in_two_passes(guarded);
-    blocking.join();
-    writer.join();
-    guarded.settled(1);
+    beside(1, 1, read_in_two_passes, 1);
 }
-
-/// An early point in time: the clock stays below, unless an alarm rings.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 10_000 };
 
 /// Try and timed forms alongside a blocking reader.
 fn attempts() {
     let guarded = Guarded::keep();
     let reader = spawn(move || guarded.blocking_read());
-    let tried = guarded.raw.try_lock();
-    saw(if tried { "got it" } else { "did not" });
+    let tried = at_once(guarded.raw.try_lock());
     if tried {
         guarded.leave_writing();
     }
-    let timed = guarded.raw.lock_until(SOON);
+    let timed = guarded.raw.lock_until(EARLY);
     saw(if timed { "got it in time" } else { "gave up" });
     if timed {
         guarded.leave_writing();
     }
     reader.join();
-    assert!(guarded.raw.try_read() && guarded.raw.read_until(SOON), "nobody else has it");
+    assert!(guarded.raw.try_read() && guarded.raw.read_until(EARLY), "nobody else has it");
     // SAFETY: locked twice above.
     unsafe {
         guarded.raw.unlock_read();

@@ -35,14 +35,8 @@ fn uneven() {
     guarded.settled(4);
 }
 
-/// One thread acquires and rests, one attempts to acquire.
 fn attempt_by<R: Settles>(attempt: fn(&R) -> bool) {
-    let other = |guarded: &Guarded<R>| {
-        guarded.raw.lock();
-        rest();
-        guarded.leave();
-    };
-    attempt_beside(other, attempt);
+    attempt_beside_rest(attempt, Guarded::leave);
 }
 
 /// Passes once through the queue of an MCS lock, with a node of its own that is dropped right after.
@@ -74,8 +68,7 @@ fn mcs_try() {
     let other = spawn(move || mcs_section(raw, &mut || data.add()));
     let node = keep(McsNode::new_in());
     // SAFETY: as in `mcs_section`.
-    let got = unsafe { raw.try_lock(node) };
-    saw(if got { "got it" } else { "did not" });
+    let got = at_once(unsafe { raw.try_lock(node) });
     if got {
         data.add();
         mcs_leave(raw, node);

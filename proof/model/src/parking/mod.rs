@@ -12,14 +12,46 @@ mod table;
 use crate::check::Model;
 use crate::explicit::Check;
 use crate::{explicit, models};
-pub(crate) use scenes::*;
+pub(crate) use scenes::{Stage, scene};
 pub(crate) use system::{Link, System};
 use turnwise::platform::{Clock, Deadline, Lane, Parked, Platform, Word};
 
-/// A machine that can be a system for the table: both have the same words.
-pub(crate) trait Machine: Platform + System<Word = <Self as Platform>::U32> {
+/// A machine as a system for the table: both have the same words.
+pub(crate) trait Machine: Platform {
+    type Link<T: 'static>: Link<T>;
+    type Lock<T: Send + 'static>;
+
     /// Returns a free lock.
     fn lock<T: Send + 'static>(value: T) -> Self::Lock<T>;
+
+    /// Does as [`System::locked`].
+    fn locked<T: Send, R>(lock: &Self::Lock<T>, body: impl FnOnce(&mut T) -> R) -> R;
+}
+
+impl<P: Machine> System for P {
+    type Word = P::U32;
+    type Link<T: 'static> = <P as Machine>::Link<T>;
+    type Lock<T: Send + 'static> = <P as Machine>::Lock<T>;
+
+    fn locked<T: Send, R>(lock: &Self::Lock<T>, body: impl FnOnce(&mut T) -> R) -> R {
+        <P as Machine>::locked(lock, body)
+    }
+
+    #[inline(always)]
+    fn wait(word: &P::U32, expected: u32, ns: Option<u64>) {
+        let after = |ns| Deadline { clock: Clock::Monotonic, at: P::now() + ns };
+        P::park(word, expected, Lane::Waiters, ns.map(after));
+    }
+
+    #[inline(always)]
+    fn wake(word: *const P::U32) {
+        <P as Platform>::wake(word, Lane::Waiters, 1);
+    }
+
+    #[inline(always)]
+    fn time(_clock: Clock) -> u64 {
+        P::now()
+    }
 }
 
 /// A table on a machine.

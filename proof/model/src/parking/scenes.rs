@@ -94,8 +94,16 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
     }
 }
 
+/// Returns the scene of this name.
+pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
+    named! { name:
+        pass = pass::<S, T>, change = change::<S, T>, lanes = lanes::<S, T>, counts = counts::<S, T>,
+        token = token::<S, T>, words = words::<S, T>,
+    }
+}
+
 /// All threads but one sleep until the last changes their word and wakes them all.
-pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
         stage.thread(move || scene.wait(0, 1, Lane::Readers));
@@ -104,7 +112,7 @@ pub(crate) fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// Two threads pass a word to each other, `rounds` times.
-pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
         stage.thread(move || {
@@ -121,7 +129,7 @@ pub(crate) fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 
 /// One thread sleeps on the second word, all others but one on the first. The last wakes the one and then the others,
 /// all of them and no more.
-pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for thread in 1..size.threads {
         stage.thread(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
@@ -134,7 +142,7 @@ pub(crate) fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// Two threads sleep in two lanes of one word, and each is woken by itself.
-pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
     for (bit, lane) in LANES {
@@ -144,7 +152,7 @@ pub(crate) fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
 }
 
 /// The number woken is what the wake-ups report, even if waits time out.
-pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
         stage.thread(move || _ = scene.park(Lane::Waiters));
@@ -154,7 +162,7 @@ pub(crate) fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
-pub(crate) fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     stage.thread(move || {
         loop {

@@ -41,11 +41,6 @@ pub(super) fn follow(address: usize) {
     }
 }
 
-/// Returns whether the object there was freed.
-pub fn is_freed<T>(at: NonNull<T>) -> bool {
-    with(|w| w.memory.dead(at.addr().get()).is_some())
-}
-
 /// Runs `f` at each [`Host::charge`] from now on in this execution.
 pub fn on_charge(f: impl Fn(Work) + 'static) {
     with(|w| w.memory.on_charge = Some(Rc::new(f)));

@@ -18,14 +18,13 @@
 mod host;
 mod memory;
 mod park;
-mod sleeper;
 mod word;
 mod world;
 
-pub use host::{LoomHost, LoomPin, is_freed, on_charge};
+pub use host::{LoomHost, LoomPin, on_charge};
 pub use word::{LoomPtr, LoomU32, LoomU64};
 pub use world::{Handle, JUMP_NS, THREADS, forked, keep, later, number, rest, saw, set_stage, sleeping, spawn};
-pub(crate) use world::{finish, start, take_seen, trace};
+pub(crate) use world::{finish, start, take_seen, token_of, trace};
 
 use crate::lab;
 use std::panic::Location;
@@ -234,14 +233,14 @@ unsafe impl Platform for Loom {
         let cpu = || u32::try_from(number()).expect("models have few threads");
         match hint {
             Hint::Cpu => cpu(),
-            Hint::Cpus => world::cpus(),
+            Hint::Cpus => world::with(|w| w.setup.cpus),
             Hint::Node => cpu() % 2,
             Hint::LineNs => 0,
         }
     }
 
     fn generation() -> u32 {
-        world::generation()
+        world::with(|w| w.generation)
     }
 }
 

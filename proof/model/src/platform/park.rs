@@ -6,9 +6,8 @@
 //! A sleeper is a coroutine that yields. When loom schedules one that no thread woke, it has timed out, or (in a model
 //! with spurious wake-ups) it woke for no reason, or it yields again.
 
-use super::sleeper::Sleeper;
 use super::word::LoomU32;
-use super::world::{self, with};
+use super::world::{self, Sleeper, with};
 use crate::lab;
 use std::panic::Location;
 use std::ptr;

@@ -5,17 +5,16 @@
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
 use super::memory::Memory;
-use super::sleeper::Sleeper;
 use super::{Identity, Loom, Races, Setup};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{ThreadSlot, Token};
+use turnwise::platform::{Lane, ThreadSlot, Token};
 
 /// Threads of a model, the first one included. Loom has room for five; one tosses the coins.
 pub const THREADS: usize = 4;
@@ -55,6 +54,24 @@ impl Thread {
     }
 }
 
+/// A thread asleep.
+#[derive(Clone, Copy)]
+pub(super) struct Sleeper {
+    pub(super) thread: usize,
+    /// The word that it sleeps on, by address: it may be gone.
+    pub(super) word: *const (),
+    pub(super) lane: Lane,
+    pub(super) expected: u32,
+    pub(super) moved: bool,
+}
+
+impl fmt::Display for Sleeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moved = if self.moved { ", moved there by a requeue" } else { "" };
+        write!(f, "word {:p} in lane {:?}, which held {:#x}{moved}", self.word, self.lane, self.expected)
+    }
+}
+
 /// An operation on a word, for the trace.
 struct Event {
     thread: usize,
@@ -75,7 +92,7 @@ pub(super) struct ModelRun {
     /// The sleepers, longest first.
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) clock: u64,
-    generation: u32,
+    pub(super) generation: u32,
     coins: Rc<[AtomicU32]>,
     jumps: Coins,
     alarms: Coins,
@@ -190,10 +207,6 @@ pub(super) fn now() -> u64 {
     })
 }
 
-pub(super) fn generation() -> u32 {
-    with(|w| w.generation)
-}
-
 /// Makes this a forked child from here on: of the threads that have acted so far it has only the calling one. (The
 /// others have ended, perhaps in the middle of something.)
 pub fn forked() {
@@ -250,8 +263,9 @@ pub(super) fn token() -> Token {
     if identity == Identity::Anonymous { Token::ANONYMOUS } else { token_of(number()) }
 }
 
-fn token_of(number: usize) -> Token {
-    u32::try_from(number + 2).ok().and_then(Token::new).expect("models have few threads")
+/// Returns the token of the thread of this number.
+pub(crate) fn token_of(number: usize) -> Token {
+    u32::try_from(number + 2).ok().and_then(Token::new).expect("there are few threads")
 }
 
 pub(super) fn slot(token: Token) -> &'static ThreadSlot<Loom> {
@@ -295,10 +309,7 @@ pub(super) fn registered(address: usize) -> Option<Arc<AtomicU32>> {
 
 /// A thread of a model.
 #[must_use = "a model joins its threads"]
-pub struct Handle {
-    number: usize,
-    thread: loom::thread::JoinHandle<()>,
-}
+pub struct Handle(loom::thread::JoinHandle<()>);
 
 /// Words of stack for a thread: the panic handler needs more than loom's default.
 const STACK_WORDS: usize = 0x4000;
@@ -320,19 +331,14 @@ pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
         });
     };
     let thread = loom::thread::Builder::new().stack_size(STACK_WORDS).spawn(body);
-    Handle { number, thread: thread.expect("loom always has room for a thread it was asked for") }
+    Handle(thread.expect("loom always has room for a thread it was asked for"))
 }
 
 impl Handle {
-    /// Returns the thread's number.
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
     /// Waits for it to end.
     pub fn join(self) {
         set_doing(Doing::Joining);
-        self.thread.join().expect("a panic ends the whole model");
+        self.0.join().expect("a panic ends the whole model");
         set_doing(Doing::Running);
     }
 }
@@ -364,11 +370,6 @@ pub(super) fn need_resched() -> Option<bool> {
         w.asked += u32::from(w.setup.kernel);
         w.setup.kernel.then(|| w.asked.is_multiple_of(2))
     })
-}
-
-/// Returns the number of CPUs that the locks see.
-pub(super) fn cpus() -> u32 {
-    with(|w| w.setup.cpus)
 }
 
 /// Notes one fruitless poll of a spinning thread: lets the others run.

@@ -1,5 +1,6 @@
 //! The operations of the readers-writer lock other than reading and writing.
 
+use super::Who::{Reader, Upgradable};
 use super::{Engine, Pages, Role, Section, in_time, shared_role};
 use crate::platform::saw;
 use turnwise::RawRwSem;
@@ -16,35 +17,35 @@ pub(crate) fn role<E: Engine>(name: &str) -> Role<Raw<E>> {
 /// Each of these ends what its name says; the caller holds the lock that way.
 impl<E: Engine> Pages<Raw<E>> {
     pub(crate) fn leave_reading_with(&self, prefer: Prefer) {
-        self.section.read(1);
-        self.section.leave_reading();
+        self.section.count(Reader, 1);
+        self.section.leave(Reader);
         // SAFETY: the caller has a read lock.
         unsafe { self.raw.unlock_read_with(prefer) };
     }
 
     pub(crate) fn leave_upgradable(&self) {
-        self.section.upgradable(1);
-        self.section.leave_upgradable();
+        self.section.count(Upgradable, 1);
+        self.section.leave(Upgradable);
         // SAFETY: the caller has the upgradable read lock.
         unsafe { self.raw.unlock_upgradable() };
     }
 
     pub(crate) fn upgrade_and_leave(&self) {
-        self.section.upgradable(1);
+        self.section.count(Upgradable, 1);
         // SAFETY: the caller has the upgradable read lock.
         unsafe { self.raw.upgrade() };
         E::expect(|| self.raw.is_write_locked(), "upgraded, and no writer is reported");
-        self.section.upgradable(-1);
+        self.section.count(Upgradable, -1);
         saw("upgraded");
         self.leave_writing();
     }
 
     pub(crate) fn downgrade_and_leave(&self) {
         self.write();
-        self.section.read(1);
+        self.section.count(Reader, 1);
         // SAFETY: the caller has the write lock.
         unsafe { self.raw.downgrade() };
-        self.section.leave_reading();
+        self.section.leave(Reader);
         // SAFETY: downgraded above.
         unsafe { self.raw.unlock_read() };
     }
@@ -69,10 +70,10 @@ fn upgrade<E: Engine>(pages: &Pages<Raw<E>>) {
 /// Gives up the upgrade if that takes long.
 fn upgrade_soon<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.upgradable_read();
-    pages.section.upgradable(1);
+    pages.section.count(Upgradable, 1);
     // SAFETY: just acquired.
     let upgraded = in_time(unsafe { pages.raw.upgrade_until(E::SOON) });
-    pages.section.upgradable(-1);
+    pages.section.count(Upgradable, -1);
     if upgraded {
         saw("upgraded");
         pages.leave_writing();
@@ -91,14 +92,14 @@ fn downgrade<E: Engine>(pages: &Pages<Raw<E>>) {
 fn lower<E: Engine>(pages: &Pages<Raw<E>>) {
     pages.raw.lock();
     pages.write();
-    pages.section.upgradable(1);
+    pages.section.count(Upgradable, 1);
     // SAFETY: just acquired.
     unsafe { pages.raw.downgrade_to_upgradable() };
-    pages.section.upgradable(-1);
-    pages.section.read(1);
+    pages.section.count(Upgradable, -1);
+    pages.section.count(Reader, 1);
     // SAFETY: it has the upgradable read lock.
     unsafe { pages.raw.downgrade_upgradable() };
-    pages.section.leave_reading();
+    pages.section.leave(Reader);
     // SAFETY: a reader since the last step.
     unsafe { pages.raw.unlock_read() };
 }

@@ -1,5 +1,6 @@
 //! Readers and writers.
 
+use super::Who::{Reader, Writer};
 use super::{Engine, Guarded, Section, in_time};
 use crate::platform::saw;
 use turnwise::raw::{RawRwLock, RawTimedRwLock};
@@ -18,22 +19,20 @@ pub(crate) fn shared_role<L: RawTimedRwLock<Platform: Engine>>(name: &str) -> Ro
 /// Each of these ends what its name says; the caller holds the lock that way.
 impl<L: RawRwLock<Platform: Engine>> Pages<L> {
     pub(crate) fn leave_reading(&self) {
-        self.section.read(1);
-        self.section.leave_reading();
+        self.section.count(Reader, 1);
+        self.section.leave(Reader);
         // SAFETY: the caller has a read lock.
         unsafe { self.raw.unlock_read() };
     }
 
     pub(crate) fn write(&self) {
-        self.section.write(1);
-        self.section.write(-1);
+        self.section.count(Writer, 1);
+        self.section.count(Writer, -1);
     }
 
     pub(crate) fn leave_writing(&self) {
-        self.section.write(1);
-        self.section.leave_writing();
-        // SAFETY: the caller has the write lock.
-        unsafe { self.raw.unlock() };
+        self.section.count(Writer, 1);
+        self.release();
     }
 }
 

@@ -1,6 +1,5 @@
 //! Counts, and counts of references, that are wrong on purpose.
 
-use super::{BrokenRecord, Flaw, flaw};
 use crate::arena::spin;
 use crate::counts::{Op, Said, State};
 use crate::object::{Object, debug_of, of};
@@ -42,24 +41,7 @@ fn words(count: Object<'_>) -> &Words {
     of(count)
 }
 
-impl Flaw {
-    /// Returns the record of a count that runs operations so; a sound one runs each in one step.
-    const fn count(self, run: fn(Object, Op) -> Said) -> BrokenRecord {
-        let counts = Counts {
-            run,
-            state: |count| words(count).state(),
-            restart: |count, n| words(count).set(State { count: n, dead: false }),
-        };
-        self.of::<Words>(Ops { counts: Some(counts), ..Ops::none(debug_of::<Words>) })
-    }
-
-    const fn references(self, references: References) -> BrokenRecord {
-        self.of::<Words>(Ops { references: Some(references), ..Ops::none(debug_of::<Words>) })
-    }
-}
-
-/// A sound count of references; a flaw replaces one of its operations.
-const SOUND: References = References {
+const REFERENCES: References = References {
     get: |count| {
         let _guard = words(count).lock.lock().expect("no panic");
         words(count).count.fetch_add(1, SeqCst);
@@ -74,6 +56,17 @@ const SOUND: References = References {
     count: |count| words(count).count.load(SeqCst),
 };
 
+/// Sound counts; a flaw replaces one of their operations.
+const SOUND: Ops = Ops {
+    counts: Some(Counts {
+        run: |count, op| words(count).alone(|state| after(op, state)),
+        state: |count| words(count).state(),
+        restart: |count, n| words(count).set(State { count: n, dead: false }),
+    }),
+    references: Some(REFERENCES),
+    ..Ops::none(debug_of::<Words>)
+};
+
 /// Runs an operation as a sound count does. One that a sound count never has in this state does nothing.
 fn after(op: Op, state: State) -> (Said, State) {
     op.alone(state).unwrap_or((Said::No, state))
@@ -84,21 +77,23 @@ fn dwell() {
     std::thread::sleep(Duration::from_micros(100));
 }
 
-pub(super) const BROKEN: &[BrokenRecord] = &[
+broken! { SOUND:
     // Gives back without the lock.
-    flaw("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]).count(|count, op| {
-        let words = words(count);
-        if op != Op::Put {
-            return words.alone(|state| after(op, state));
-        }
-        let (said, state) = after(op, words.state());
-        dwell();
-        words.count.store(state.count, SeqCst);
-        said
-    }),
+    "non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)], counts: Counts {
+        run: |count, op| {
+            let words = words(count);
+            if op != Op::Put {
+                return words.alone(|state| after(op, state));
+            }
+            let (said, state) = after(op, words.state());
+            dwell();
+            words.count.store(state.count, SeqCst);
+            said
+        },
+    };
     // Decides that it is the last before it has the lock.
-    flaw("looks-before", "a thread that locks believes an earlier look", &[("count-order", NoOrder)]).count(
-        |count, op| {
+    "looks-before", "a thread that locks believes an earlier look", &[("count-order", NoOrder)], counts: Counts {
+        run: |count, op| {
             let words = words(count);
             if op != Op::PutOrKill || words.state().count > 1 {
                 return words.alone(|state| after(op, state));
@@ -106,37 +101,40 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             dwell();
             words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
         },
-    ),
+    };
     // Finds a dead object.
-    flaw("deaf-to-death", "a dead object can be found", &[("count-order", NoOrder)]).count(|count, op| {
-        let words = words(count);
-        words.alone(|state| {
-            let (said, after) = after(op, State { dead: state.dead && op.needs_one(), ..state });
-            (said, State { dead: after.dead || state.dead, ..after })
-        })
-    }),
+    "deaf-to-death", "a dead object can be found", &[("count-order", NoOrder)], counts: Counts {
+        run: |count, op| {
+            let words = words(count);
+            words.alone(|state| {
+                let (said, after) = after(op, State { dead: state.dead && op.needs_one(), ..state });
+                (said, State { dead: after.dead || state.dead, ..after })
+            })
+        },
+    };
     // Reads the count once more after giving its reference back.
-    flaw("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]).count(|count, op| {
-        let words = words(count);
-        let said = words.alone(|state| after(op, state));
-        if matches!(said, Said::Left(left) if left > 0) {
-            // Slower than the last thread, which may free the memory.
-            std::thread::sleep(Duration::from_micros(500));
-            words.count.load(SeqCst);
-        }
-        said
-    }),
+    "touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)], counts: Counts {
+        run: |count, op| {
+            let words = words(count);
+            let said = words.alone(|state| after(op, state));
+            if matches!(said, Said::Left(left) if left > 0) {
+                // Slower than the last thread, which may free the memory.
+                std::thread::sleep(Duration::from_micros(500));
+                words.count.load(SeqCst);
+            }
+            said
+        },
+    };
     // Adds to a stale value.
-    flaw("loses-gets", "a reference may be lost", &[("references", TwoOwners)]).references(References {
+    "loses-gets", "a reference may be lost", &[("references", TwoOwners)], references: References {
         get: |count| {
             let seen = words(count).count.load(SeqCst);
             spin(20);
             words(count).count.store(seen.wrapping_add(1), SeqCst);
         },
-        ..SOUND
-    }),
+    };
     // Ends the object without the lock, when other threads may come again.
-    flaw("last-unlocked", "the last put looks without the lock", &[("references", TwoOwners)]).references(References {
+    "last-unlocked", "the last put looks without the lock", &[("references", TwoOwners)], references: References {
         put: |count, at_last| {
             if words(count).count.load(SeqCst) == 1 {
                 spin(200);
@@ -144,6 +142,5 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             }
             words(count).count.fetch_sub(1, SeqCst);
         },
-        ..SOUND
-    }),
-];
+    };
+}

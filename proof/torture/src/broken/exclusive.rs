@@ -1,6 +1,6 @@
 //! Locks for one owner at a time that are wrong on purpose.
 
-use super::{BrokenRecord, Catchers, Flaw, flaw, pause, quiet, slow_every_other, until};
+use super::{Catchers, pause, quiet, slow_every_other, until};
 use crate::arena::spin;
 use crate::object::{Object, of, words_of};
 use crate::ops::{Condvar, Exclusive, Ops};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::Duration;
 use turnwise::platform::{Deadline, Lane, Native, Parked, Platform};
 
-/// Words for a lock; [`SOUND`] and [`CONDVAR`] make a sound one of them.
+/// Words for a lock; [`SOUND`] makes a sound one of them.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Words {
@@ -69,8 +69,7 @@ pub(super) fn words(lock: Object<'_>) -> &Words {
     of(lock)
 }
 
-/// A sound lock; a flaw replaces one or two of its operations.
-pub(super) const SOUND: Exclusive = Exclusive {
+const LOCK: Exclusive = Exclusive {
     acquire: |lock| words(lock).await_take(1),
     try_acquire: |lock| words(lock).take(1),
     release: |lock| _ = words(lock).free(),
@@ -79,7 +78,7 @@ pub(super) const SOUND: Exclusive = Exclusive {
     before_last_write: None,
 };
 
-/// A sound condition variable for a lock that acquires and releases as `SOUND` does.
+/// For a lock that acquires and releases as [`LOCK`] does.
 const CONDVAR: Condvar = Condvar {
     wait: |lock, deadline| wait(lock, deadline, || _ = words(lock).free()),
     notify_one: |lock| words(lock).notify(1),
@@ -95,34 +94,12 @@ fn wait(lock: Object, deadline: Option<Deadline>, release: impl FnOnce()) -> boo
 /// Waits until the sequence changes or until `deadline`, and acquires the lock; returns whether it timed out.
 fn sleep(lock: Object, sequence: u32, deadline: Option<Deadline>) -> bool {
     let parked = Native::park(&words(lock).sequence, sequence, Lane::Waiters, deadline);
-    (SOUND.acquire)(lock);
+    (LOCK.acquire)(lock);
     parked == Parked::TimedOut
 }
 
-impl Flaw {
-    /// Returns the record of a lock with this flaw; its condition variable is sound.
-    pub(super) const fn lock(self, exclusive: Exclusive) -> BrokenRecord {
-        self.both(exclusive, CONDVAR)
-    }
-
-    /// Returns the record of a sound lock whose condition variable has this flaw.
-    const fn condvar(self, condvar: Condvar) -> BrokenRecord {
-        self.both(SOUND, condvar)
-    }
-
-    const fn both(self, exclusive: Exclusive, condvar: Condvar) -> BrokenRecord {
-        self.of::<Words>(Ops { condvar: Some(condvar), ..Ops::lock(exclusive, words_of::<Words>) })
-    }
-}
-
-const NO_LOCK: Exclusive = Exclusive {
-    acquire: |_| (),
-    try_acquire: |_| true,
-    release: |_| (),
-    acquire_until: Some(|_, _| true),
-    release_fair: Some(|_| ()),
-    before_last_write: None,
-};
+/// A sound lock with its condition variable; a flaw replaces one or two of their operations.
+pub(super) const SOUND: Ops = Ops { condvar: Some(CONDVAR), ..Ops::lock(LOCK, words_of::<Words>) };
 
 const NO_LOCK_IS_CAUGHT: Catchers = &[
     ("exclusion", TwoOwners),
@@ -141,118 +118,109 @@ std::thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
 }
 
-pub(super) const BROKEN: &[BrokenRecord] = &[
-    flaw("no-lock", "does nothing", NO_LOCK_IS_CAUGHT).lock(NO_LOCK),
-    flaw("non-atomic", "tests, then sets", &[("exclusion", TwoOwners)]).lock(Exclusive {
+broken! { SOUND:
+    "no-lock", "does nothing", NO_LOCK_IS_CAUGHT, exclusive: Exclusive {
+        acquire: |_| (),
+        try_acquire: |_| true,
+        release: |_| (),
+        acquire_until: Some(|_, _| true),
+        release_fair: Some(|_| ()),
+    };
+    "non-atomic", "tests, then sets", &[("exclusion", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             while words(lock).lock.load(Relaxed) != 0 {
                 std::hint::spin_loop();
             }
             words(lock).lock.store(1, Relaxed);
         },
-        ..SOUND
-    }),
-    flaw("early-release", "is free before the owner's last write", &[("exclusion", TwoOwners)]).lock(Exclusive {
+    };
+    "early-release", "is free before the owner's last write", &[("exclusion", TwoOwners)], exclusive: Exclusive {
         before_last_write: Some(|lock| _ = words(lock).free()),
         release: |_| (),
         release_fair: Some(|_| ()),
-        ..SOUND
-    }),
+    };
     // The owner leaves what it entered within the section; at its end it leaves once more.
-    flaw("forgets-depth", "the inner of two releases lets others in", &[("exclusion", TwoOwners)])
-        .lock(Exclusive { before_last_write: Some(|lock| _ = words(lock).free()), ..SOUND }),
-    flaw("try-lies", "a try always succeeds", &[("try", TwoOwners)]).lock(Exclusive {
+    "forgets-depth", "the inner of two releases lets others in", &[("exclusion", TwoOwners)],
+        exclusive: Exclusive { before_last_write: Some(|lock| _ = words(lock).free()) };
+    "try-lies", "a try always succeeds", &[("try", TwoOwners)], exclusive: Exclusive {
         try_acquire: |lock| {
             words(lock).lock.store(1, Relaxed);
             true
         },
-        ..SOUND
-    }),
-    flaw("hasty", "a timed wait ends before its time", &[("timed", EarlyTimeout)])
-        .lock(Exclusive { acquire_until: Some(|lock, _| words(lock).take(1)), ..SOUND }),
-    flaw("gives-up-late", "a timed wait that gives up has the lock", &[("timed", Hang)]).lock(Exclusive {
+    };
+    "hasty", "a timed wait ends before its time", &[("timed", EarlyTimeout)],
+        exclusive: Exclusive { acquire_until: Some(|lock, _| words(lock).take(1)) };
+    "gives-up-late", "a timed wait that gives up has the lock", &[("timed", Hang)], exclusive: Exclusive {
         acquire_until: Some(|lock, deadline| {
-            (SOUND.acquire)(lock);
+            (LOCK.acquire)(lock);
             !deadline.expired::<Native>()
         }),
-        ..SOUND
-    }),
-    flaw("keeps-fair", "a fair release does not release", &[("fair", Hang)])
-        .lock(Exclusive { release_fair: Some(|_| ()), ..SOUND }),
-    flaw("lost-wake-up", "a release wakes no waiter", &[("sleepy", Hang)])
-        .lock(Exclusive { acquire: |lock| words(lock).sleep_for(2), ..SOUND }),
-    flaw("one-wake-up", "a woken waiter forgets that others sleep", &[("sleepy", Hang)]).lock(Exclusive {
+    };
+    "keeps-fair", "a fair release does not release", &[("fair", Hang)],
+        exclusive: Exclusive { release_fair: Some(|_| ()) };
+    "lost-wake-up", "a release wakes no waiter", &[("sleepy", Hang)],
+        exclusive: Exclusive { acquire: |lock| words(lock).sleep_for(2) };
+    "one-wake-up", "a woken waiter forgets that others sleep", &[("sleepy", Hang)], exclusive: Exclusive {
         acquire: |lock| words(lock).sleep_for(1),
         release: |lock| {
             if words(lock).free() == 2 {
                 Native::wake(&raw const words(lock).lock, Lane::Waiters, 1);
             }
         },
-        ..SOUND
-    }),
-    flaw("no-handoff", "a waiter waits for a quiet moment", &[("starvation", Starved)]).lock(Exclusive {
+    };
+    "no-handoff", "a waiter waits for a quiet moment", &[("starvation", Starved)], exclusive: Exclusive {
         acquire: |lock| {
             while !words(lock).take(1) {
                 quiet(|| words(lock).lock.load(Relaxed) != 0);
             }
         },
-        ..SOUND
-    }),
-    flaw("hoards", "every acquisition keeps some memory", &[("load", Grew), ("churn", Grew)]).lock(Exclusive {
+    };
+    "hoards", "every acquisition keeps some memory", &[("load", Grew), ("churn", Grew)], exclusive: Exclusive {
         acquire: |lock| {
-            (SOUND.acquire)(lock);
+            (LOCK.acquire)(lock);
             std::mem::forget(black_box(vec![1_u8; 512]));
         },
-        ..SOUND
-    }),
-    flaw("tires", "every acquisition takes a little longer", &[("load", Slowed)]).lock(Exclusive {
+    };
+    "tires", "every acquisition takes a little longer", &[("load", Slowed)], exclusive: Exclusive {
         acquire: |lock| {
-            (SOUND.acquire)(lock);
+            (LOCK.acquire)(lock);
             spin(100 + words(lock).spare.fetch_add(1, Relaxed) as u32 / 100);
         },
-        ..SOUND
-    }),
-    flaw("touch-after-unlock", "a release counts after it released", &[("destroy", Crash), ("destroy-condvar", Crash)])
-        .both(
-            Exclusive {
-                release: |lock| words(lock).free_and_touch(),
-                release_fair: Some(|lock| words(lock).free_and_touch()),
-                ..SOUND
-            },
-            Condvar { wait: |lock, deadline| wait(lock, deadline, || words(lock).free_and_touch()), ..CONDVAR },
-        ),
-    flaw("deaf-to-all", "notify_all wakes one", &[("storm", Hang)])
-        .condvar(Condvar { notify_all: |lock| words(lock).notify(1), ..CONDVAR }),
-    flaw("deaf-to-one", "every eighth notify_one is lost", &[("one-each", Hang)]).condvar(Condvar {
+    };
+    "touch-after-unlock", "a release counts after it released", &[("destroy", Crash), ("destroy-condvar", Crash)],
+    exclusive: Exclusive {
+        release: |lock| words(lock).free_and_touch(),
+        release_fair: Some(|lock| words(lock).free_and_touch()),
+    }, condvar: Condvar { wait: |lock, deadline| wait(lock, deadline, || words(lock).free_and_touch()) };
+    "deaf-to-all", "notify_all wakes one", &[("storm", Hang)],
+        condvar: Condvar { notify_all: |lock| words(lock).notify(1) };
+    "deaf-to-one", "every eighth notify_one is lost", &[("one-each", Hang)], condvar: Condvar {
         notify_one: |lock| {
             if !words(lock).spare.fetch_add(1, Relaxed).is_multiple_of(8) {
                 words(lock).notify(1);
             }
         },
-        ..CONDVAR
-    }),
-    flaw("late-look", "a wait looks at the sequence after the release", &[("ping-pong", Hang)]).condvar(Condvar {
+    };
+    "late-look", "a wait looks at the sequence after the release", &[("ping-pong", Hang)], condvar: Condvar {
         wait: |lock, deadline| {
             words(lock).free();
             pause();
             sleep(lock, words(lock).sequence.load(Relaxed), deadline)
         },
-        ..CONDVAR
-    }),
-    flaw("hasty-wait", "a wait says at once that its time is out", &[("timed-wait", EarlyTimeout)])
-        .condvar(Condvar { wait: |_, _| true, ..CONDVAR }),
-    flaw("needs-slot", "a thread without a slot never gets the lock", &[("all-slots", Hang), ("last-words", Hang)])
-        .lock(Exclusive {
-            acquire: |lock| {
-                while Native::me().is_none() || !words(lock).take(1) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            },
-            ..SOUND
-        }),
-    flaw("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]).lock(Exclusive {
+    };
+    "hasty-wait", "a wait says at once that its time is out", &[("timed-wait", EarlyTimeout)],
+        condvar: Condvar { wait: |_, _| true };
+    "needs-slot", "a thread without a slot never gets the lock", &[("all-slots", Hang), ("last-words", Hang)],
+    exclusive: Exclusive {
         acquire: |lock| {
-            (SOUND.acquire)(lock);
+            while Native::me().is_none() || !words(lock).take(1) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        },
+    };
+    "looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)], exclusive: Exclusive {
+        acquire: |lock| {
+            (LOCK.acquire)(lock);
             let words = words(lock);
             let last = std::ptr::with_exposed_provenance::<u8>(words.spare.load(Relaxed));
             if !last.is_null() {
@@ -264,9 +232,8 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
                 words.spare.store((&raw const mine).expose_provenance(), Relaxed);
             }
         },
-        ..SOUND
-    }),
-    flaw("fork-forgets", "a forked child cannot release", &[("fork", Hang)]).lock(Exclusive {
+    };
+    "fork-forgets", "a forked child cannot release", &[("fork", Hang)], exclusive: Exclusive {
         acquire: |lock| words(lock).await_take(std::process::id()),
         try_acquire: |lock| words(lock).take(std::process::id()),
         release: |lock| {
@@ -274,17 +241,15 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
                 words(lock).free();
             }
         },
-        ..SOUND
-    }),
-    flaw("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]).lock(Exclusive {
+    };
+    "not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)], exclusive: Exclusive {
         acquire: |lock| {
             while WAITS.get() {
                 pause();
             }
             WAITS.set(true);
-            (SOUND.acquire)(lock);
+            (LOCK.acquire)(lock);
             WAITS.set(false);
         },
-        ..SOUND
-    }),
-];
+    };
+}

@@ -1,7 +1,7 @@
 //! What can go wrong in the papers' locks.
 
 use super::exclusive::{SOUND, Words, words};
-use super::{BrokenRecord, flaw, pause};
+use super::pause;
 use crate::arena::spin;
 use crate::ops::Exclusive;
 use crate::verdict::Verdict::{Hang, TwoOwners};
@@ -43,8 +43,8 @@ fn leave(words: &Words) -> bool {
     words.lock.fetch_sub(1, Release) > 1
 }
 
-pub(super) const BROKEN: &[BrokenRecord] = &[
-    flaw("two-of-a-ticket", "two threads may draw the same ticket", &[("exclusion", TwoOwners)]).lock(Exclusive {
+broken! { SOUND:
+    "two-of-a-ticket", "two threads may draw the same ticket", &[("exclusion", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             let ticket = words(lock).sequence.load(Relaxed);
             spin(20);
@@ -53,9 +53,8 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
         },
         try_acquire: |lock| draw_if_free(words(lock)),
         release: |lock| serve(words(lock), 1),
-        ..SOUND
-    }),
-    flaw("serves-two", "a release serves two tickets now and then", &[("exclusion", TwoOwners)]).lock(Exclusive {
+    };
+    "serves-two", "a release serves two tickets now and then", &[("exclusion", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             wait_for(words(lock), words(lock).sequence.fetch_add(1, Relaxed));
         },
@@ -64,34 +63,29 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             let served = words(lock).lock.load(Relaxed);
             serve(words(lock), if served % 64 == 63 { 2 } else { 1 });
         },
-        ..SOUND
-    }),
-    flaw("woken-owns", "a woken waiter takes the lock unseen, though others may steal it", &[("crowd", TwoOwners)])
-        .lock(Exclusive {
-            acquire: |lock| {
-                if words(lock).take(1) {
-                    return;
-                }
-                let sequence = words(lock).sequence.load(Relaxed);
-                if words(lock).lock.load(Relaxed) != 0 {
-                    Native::park(&words(lock).sequence, sequence, Lane::Waiters, None);
-                }
-                // A newcomer may have been faster.
-                words(lock).lock.store(1, Relaxed);
-            },
-            release: |lock| {
-                words(lock).free();
-                words(lock).notify(1);
-            },
-            ..SOUND
-        }),
+    };
+    "woken-owns", "a woken waiter takes the lock unseen, though others may steal it", &[("crowd", TwoOwners)],
+    exclusive: Exclusive {
+        acquire: |lock| {
+            if words(lock).take(1) {
+                return;
+            }
+            let sequence = words(lock).sequence.load(Relaxed);
+            if words(lock).lock.load(Relaxed) != 0 {
+                Native::park(&words(lock).sequence, sequence, Lane::Waiters, None);
+            }
+            // A newcomer may have been faster.
+            words(lock).lock.store(1, Relaxed);
+        },
+        release: |lock| {
+            words(lock).free();
+            words(lock).notify(1);
+        },
+    };
     // `sequence` is the owner.
-    flaw(
-        "blind-spinner",
-        "a spinner that sees no owner takes the lock without a compare-exchange",
-        &[("exclusion", TwoOwners)],
-    )
-    .lock(Exclusive {
+    "blind-spinner",
+    "a spinner that sees no owner takes the lock without a compare-exchange",
+    &[("exclusion", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             if !words(lock).take(1) {
                 while words(lock).sequence.load(Relaxed) != 0 {
@@ -107,10 +101,9 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             words(lock).sequence.store(0, Relaxed);
             words(lock).free();
         },
-        ..SOUND
-    }),
+    };
     // A biased lock as its writers use it; the flaw is that a failed attempt is not undone.
-    flaw("keeps-its-bias", "the bias of a failed attempt is not undone", &[("exclusion", Hang)]).lock(Exclusive {
+    "keeps-its-bias", "the bias of a failed attempt is not undone", &[("exclusion", Hang)], exclusive: Exclusive {
         acquire: |lock| {
             // ORDERING broken.acquire: pairs with the Release below.
             while words(lock).lock.fetch_sub(1, Acquire) != 0 {
@@ -122,10 +115,9 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             // ORDERING broken.release: pairs with the Acquire above.
             words(lock).lock.fetch_add(1, Release);
         },
-        ..SOUND
-    }),
+    };
     // An ia64 lock that backs off after it found the lock free.
-    flaw("stale-look", "pauses between look and store", &[("exclusion", TwoOwners)]).lock(Exclusive {
+    "stale-look", "pauses between look and store", &[("exclusion", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             while words(lock).lock.load(Relaxed) != 0 {
                 std::hint::spin_loop();
@@ -133,34 +125,31 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             spin(20);
             words(lock).lock.store(1, Relaxed);
         },
-        ..SOUND
-    }),
+    };
     // `spare` is the number of those in the queue.
-    flaw("no-offer", "a release forgets those between the count and the queue", &[("exclusion", Hang)]).lock(
-        Exclusive {
-            acquire: |lock| {
-                let mut queued = false;
-                hand_off(words(lock), || {
-                    if !queued {
-                        spin(20);
-                        words(lock).spare.fetch_add(1, Relaxed);
-                        queued = true;
-                    }
-                    // ORDERING broken.offer: pairs with the Release below.
-                    words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
-                });
-            },
-            release: |lock| {
-                if leave(words(lock)) && words(lock).spare.load(Relaxed) > 0 {
-                    words(lock).spare.fetch_sub(1, Relaxed);
-                    // ORDERING broken.offer: pairs with the Acquire above.
-                    words(lock).sequence.store(1, Release);
+    "no-offer", "a release forgets those between the count and the queue", &[("exclusion", Hang)],
+    exclusive: Exclusive {
+        acquire: |lock| {
+            let mut queued = false;
+            hand_off(words(lock), || {
+                if !queued {
+                    spin(20);
+                    words(lock).spare.fetch_add(1, Relaxed);
+                    queued = true;
                 }
-            },
-            ..SOUND
+                // ORDERING broken.offer: pairs with the Release below.
+                words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
+            });
         },
-    ),
-    flaw("torn-offer", "two may take one offer", &[("crowd", TwoOwners)]).lock(Exclusive {
+        release: |lock| {
+            if leave(words(lock)) && words(lock).spare.load(Relaxed) > 0 {
+                words(lock).spare.fetch_sub(1, Relaxed);
+                // ORDERING broken.offer: pairs with the Acquire above.
+                words(lock).sequence.store(1, Release);
+            }
+        },
+    };
+    "torn-offer", "two may take one offer", &[("crowd", TwoOwners)], exclusive: Exclusive {
         acquire: |lock| {
             hand_off(words(lock), || {
                 let offered = words(lock).sequence.load(Relaxed) == 1;
@@ -176,6 +165,5 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
                 words(lock).sequence.store(1, Release); // ORDERING broken.offer: as above.
             }
         },
-        ..SOUND
-    }),
-];
+    };
+}

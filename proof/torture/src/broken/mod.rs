@@ -3,15 +3,7 @@
 //! There is a file for each sort of lock, with the words of a sound one, its operations, and the broken ones: the same
 //! record of operations with one or two replaced.
 
-mod counts;
-mod exclusive;
-mod lineage;
-mod permits;
-mod sequence;
-mod shared;
-mod tree;
-
-use crate::ops::{LockRecord, Ops};
+use crate::ops::LockRecord;
 use crate::verdict::Verdict;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -33,23 +25,33 @@ type Catchers = &'static [(&'static str, Verdict)];
 const NATURE: Nature =
     Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_queue: true, crowd: 12 };
 
-/// What is wrong with a lock, under the name of the lock, and what must catch it.
-struct Flaw {
-    name: &'static str,
-    about: &'static str,
-    caught_by: Catchers,
+/// Returns what a sound lock has.
+const fn sound<T: Copy>(part: Option<T>) -> T {
+    part.expect("a sound lock has what a flaw changes")
 }
 
-const fn flaw(name: &'static str, about: &'static str, caught_by: Catchers) -> Flaw {
-    Flaw { name, about, caught_by }
+/// Lists locks with flaws, each made of this module's `Words`: name, what is wrong, what must catch it, and the
+/// operations in which it differs from the sound lock.
+macro_rules! broken {
+    ($sound:ident: $($name:literal, $about:literal, $caught_by:expr
+        $(, $field:ident: $sort:ident { $($op:ident: $how:expr),+ $(,)? })*;)*) => {
+        pub(super) const BROKEN: &[super::BrokenRecord] = &[$(super::BrokenRecord {
+            lock: crate::ops::LockRecord::new::<Words>($name, $about, super::NATURE, crate::ops::Ops {
+                $($field: Some($sort { $($op: $how,)+ ..super::sound($sound.$field) }),)*
+                ..$sound
+            }),
+            caught_by: $caught_by,
+        },)*];
+    };
 }
 
-impl Flaw {
-    /// Returns the record of a lock with this flaw that is made of the words `W`.
-    const fn of<W: Default + Send + Sync + 'static>(self, ops: Ops) -> BrokenRecord {
-        BrokenRecord { lock: LockRecord::new::<W>(self.name, self.about, NATURE, ops), caught_by: self.caught_by }
-    }
-}
+mod counts;
+mod exclusive;
+mod lineage;
+mod permits;
+mod sequence;
+mod shared;
+mod tree;
 
 /// The locks.
 pub static BROKEN: LazyLock<Vec<&'static BrokenRecord>> = LazyLock::new(|| {

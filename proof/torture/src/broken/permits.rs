@@ -1,6 +1,5 @@
 //! Semaphores that are wrong on purpose.
 
-use super::{BrokenRecord, Flaw, flaw};
 use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, Permits};
 use crate::verdict::Verdict::{EarlyTimeout, Hang, Starved, TwoOwners};
@@ -68,7 +67,7 @@ fn wait(words: &Words, n: u32, deadline: Option<Deadline>, try_take: fn(&Words, 
 }
 
 /// A sound semaphore, which serves any thread that comes at the right moment.
-const SOUND: Permits = Permits {
+const PERMITS: Permits = Permits {
     take: |semaphore, n| _ = wait(words(semaphore), n, None, Words::take),
     try_take: |semaphore, n| words(semaphore).take(n),
     take_until: |semaphore, n, deadline| wait(words(semaphore), n, Some(deadline), Words::take),
@@ -78,11 +77,7 @@ const SOUND: Permits = Permits {
     },
 };
 
-impl Flaw {
-    const fn permits(self, permits: Permits) -> BrokenRecord {
-        self.of::<Words>(Ops { permits: Some(permits), ..Ops::none(debug_of::<Words>) })
-    }
-}
+const SOUND: Ops = Ops { permits: Some(PERMITS), ..Ops::none(debug_of::<Words>) };
 
 fn torn_take(words: &Words, n: u32) -> bool {
     let permits = words.permits.load(SeqCst);
@@ -94,31 +89,27 @@ fn torn_take(words: &Words, n: u32) -> bool {
     true
 }
 
-pub(super) const BROKEN: &[BrokenRecord] = &[
-    flaw("barges", "a late arrival at the right moment overtakes the queue", &[("permits-line", Starved)])
-        .permits(SOUND),
-    flaw("wakes-nobody", "permits come back unseen", &[("permits", Hang)])
-        .permits(Permits { give: |semaphore, n| words(semaphore).add(n), ..SOUND }),
-    flaw("torn-take", "a take looks at the permits, then stores", &[("permits", TwoOwners)]).permits(Permits {
+broken! { SOUND:
+    "barges", "a late arrival at the right moment overtakes the queue", &[("permits-line", Starved)];
+    "wakes-nobody", "permits come back unseen", &[("permits", Hang)],
+        permits: Permits { give: |semaphore, n| words(semaphore).add(n) };
+    "torn-take", "a take looks at the permits, then stores", &[("permits", TwoOwners)], permits: Permits {
         take: |semaphore, n| _ = wait(words(semaphore), n, None, torn_take),
         try_take: |semaphore, n| torn_take(words(semaphore), n),
         take_until: |semaphore, n, deadline| wait(words(semaphore), n, Some(deadline), torn_take),
-        ..SOUND
-    }),
-    flaw("keeps-permits", "a waiter gives up with a part of its permits", &[("permits", Hang)]).permits(Permits {
-        take_until: |semaphore, n, deadline| (0..n).all(|_| (SOUND.take_until)(semaphore, 1, deadline)),
-        ..SOUND
-    }),
-    flaw("keeps-claim", "a waiter that gave up keeps the others out", &[("permits", Hang)]).permits(Permits {
+    };
+    "keeps-permits", "a waiter gives up with a part of its permits", &[("permits", Hang)], permits: Permits {
+        take_until: |semaphore, n, deadline| (0..n).all(|_| (PERMITS.take_until)(semaphore, 1, deadline)),
+    };
+    "keeps-claim", "a waiter that gave up keeps the others out", &[("permits", Hang)], permits: Permits {
         take_until: |semaphore, n, deadline| {
-            let got = (SOUND.take_until)(semaphore, n, deadline);
+            let got = (PERMITS.take_until)(semaphore, n, deadline);
             if !got {
                 words(semaphore).claimed.store(1, SeqCst);
             }
             got
         },
-        ..SOUND
-    }),
-    flaw("hasty-permits", "a timed wait does not wait", &[("permits", EarlyTimeout)])
-        .permits(Permits { take_until: |semaphore, n, _| words(semaphore).take(n), ..SOUND }),
-];
+    };
+    "hasty-permits", "a timed wait does not wait", &[("permits", EarlyTimeout)],
+        permits: Permits { take_until: |semaphore, n, _| words(semaphore).take(n) };
+}

@@ -1,6 +1,5 @@
 //! Sequence locks that are wrong on purpose.
 
-use super::{BrokenRecord, Flaw, flaw};
 use crate::arena::spin;
 use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, Payload, Sequence};
@@ -49,37 +48,34 @@ fn words(lock: Object<'_>) -> &Words {
 }
 
 /// A sound lock; a flaw replaces one of its operations.
-const SOUND: Sequence = Sequence {
-    read: |lock| {
-        loop {
-            let begin = words(lock).sequence.load(SeqCst);
-            let seen = words(lock).look();
-            if begin.is_multiple_of(2) && words(lock).sequence.load(SeqCst) == begin {
-                return seen;
+const SOUND: Ops = Ops {
+    sequence: Some(Sequence {
+        read: |lock| {
+            loop {
+                let begin = words(lock).sequence.load(SeqCst);
+                let seen = words(lock).look();
+                if begin.is_multiple_of(2) && words(lock).sequence.load(SeqCst) == begin {
+                    return seen;
+                }
+                std::hint::spin_loop();
             }
-            std::hint::spin_loop();
-        }
-    },
-    read_blocking: |lock, look, pause| {
-        let _guard = words(lock).lock.read().expect("no panic");
-        look(words(lock).look());
-        pause();
-        look(words(lock).look());
-    },
-    set: |lock, value| words(lock).set(value, true, true),
+        },
+        read_blocking: |lock, look, pause| {
+            let _guard = words(lock).lock.read().expect("no panic");
+            look(words(lock).look());
+            pause();
+            look(words(lock).look());
+        },
+        set: |lock, value| words(lock).set(value, true, true),
+    }),
+    ..Ops::none(debug_of::<Words>)
 };
 
-impl Flaw {
-    const fn sequence(self, sequence: Sequence) -> BrokenRecord {
-        self.of::<Words>(Ops { sequence: Some(sequence), ..Ops::none(debug_of::<Words>) })
-    }
+broken! { SOUND:
+    "no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)],
+        sequence: Sequence { read: |lock| words(lock).look() };
+    "one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)],
+        sequence: Sequence { set: |lock, value| words(lock).set(value, false, true) };
+    "deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)],
+        sequence: Sequence { set: |lock, value| words(lock).set(value, true, false) };
 }
-
-pub(super) const BROKEN: &[BrokenRecord] = &[
-    flaw("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)])
-        .sequence(Sequence { read: |lock| words(lock).look(), ..SOUND }),
-    flaw("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)])
-        .sequence(Sequence { set: |lock, value| words(lock).set(value, false, true), ..SOUND }),
-    flaw("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)])
-        .sequence(Sequence { set: |lock, value| words(lock).set(value, true, false), ..SOUND }),
-];

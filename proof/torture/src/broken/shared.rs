@@ -1,6 +1,6 @@
 //! Readers-writer locks that are wrong on purpose.
 
-use super::{BrokenRecord, Flaw, flaw, pause, quiet, slow_every_other, until};
+use super::{pause, quiet, slow_every_other, until};
 use crate::object::{Object, of, words_of};
 use crate::ops::{Exclusive, Ops, Shared, Upgrade};
 use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
@@ -11,7 +11,7 @@ use turnwise::platform::{Lane, Native, Platform};
 const WRITER: u32 = 1 << 31;
 const UPGRADABLE: u32 = 1 << 30;
 
-/// Words for a lock; [`WRITERS`] and [`READERS`] make a sound one of them.
+/// Words for a lock; [`SOUND`] makes a sound one of them.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Words {
@@ -107,48 +107,34 @@ const UPGRADE: Upgrade = Upgrade {
     unlock: |lock| _ = words(lock).give(UPGRADABLE),
 };
 
-impl Flaw {
-    const fn readers(self, readers: Shared) -> BrokenRecord {
-        self.of::<Words>(Ops { shared: Some(readers), ..Ops::lock(WRITERS, words_of::<Words>) })
-    }
+const SOUND: Ops = Ops { shared: Some(READERS), ..Ops::lock(WRITERS, words_of::<Words>) };
 
-    const fn writers(self, writers: Exclusive) -> BrokenRecord {
-        self.of::<Words>(Ops { shared: Some(READERS), ..Ops::lock(writers, words_of::<Words>) })
-    }
-}
-
-pub(super) const BROKEN: &[BrokenRecord] = &[
-    flaw(
-        "readers-look-away",
-        "readers do not look for a writer",
-        &[("shared", TwoOwners), ("shared-crowd", TwoOwners), ("shared-sleepy", TwoOwners)],
-    )
-    .readers(Shared { read: |_| (), unlock_read: |_| (), ..READERS }),
-    flaw("readers-look-early", "readers look for a writer, then count themselves", &[("shared", TwoOwners)]).readers(
-        Shared {
-            read: |lock| {
-                while words(lock).lock.load(Relaxed) & WRITER != 0 {
-                    std::hint::spin_loop();
-                }
-                crate::arena::spin(20);
-                words(lock).lock.fetch_add(1, Relaxed);
-            },
-            ..READERS
+broken! { SOUND:
+    "readers-look-away",
+    "readers do not look for a writer",
+    &[("shared", TwoOwners), ("shared-crowd", TwoOwners), ("shared-sleepy", TwoOwners)],
+        shared: Shared { read: |_| (), unlock_read: |_| () };
+    "readers-look-early", "readers look for a writer, then count themselves", &[("shared", TwoOwners)], shared: Shared {
+        read: |lock| {
+            while words(lock).lock.load(Relaxed) & WRITER != 0 {
+                std::hint::spin_loop();
+            }
+            crate::arena::spin(20);
+            words(lock).lock.fetch_add(1, Relaxed);
         },
-    ),
-    flaw("read-try-lies", "a try to read always succeeds", &[("shared-try", TwoOwners)]).readers(Shared {
+    };
+    "read-try-lies", "a try to read always succeeds", &[("shared-try", TwoOwners)], shared: Shared {
         try_read: |lock| {
             words(lock).lock.fetch_add(1, Relaxed);
             true
         },
-        ..READERS
-    }),
-    flaw("hasty-readers", "a timed read ends before its time", &[("shared-timed", EarlyTimeout)])
-        .readers(Shared { read_until: Some(|lock, _| words(lock).take_read()), ..READERS }),
-    flaw("one-reader", "readers exclude one another", &[("together", Hang)])
-        .readers(Shared { read: |lock| words(lock).await_change(|word| word == 0, |_| 1), ..READERS }),
+    };
+    "hasty-readers", "a timed read ends before its time", &[("shared-timed", EarlyTimeout)],
+        shared: Shared { read_until: Some(|lock, _| words(lock).take_read()) };
+    "one-reader", "readers exclude one another", &[("together", Hang)],
+        shared: Shared { read: |lock| words(lock).await_change(|word| word == 0, |_| 1) };
     // A writer that finds readers inside sleeps where the last of them would have to wake it.
-    flaw("reader-wakes-nobody", "the last reader wakes no writer", &[("shared-sleepy", Hang)]).writers(Exclusive {
+    "reader-wakes-nobody", "the last reader wakes no writer", &[("shared-sleepy", Hang)], exclusive: Exclusive {
         acquire: |lock| {
             while !words(lock).take_write() {
                 let word = words(lock).lock.load(Relaxed);
@@ -162,17 +148,15 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             words(lock).give(WRITER);
             Native::wake(&raw const words(lock).lock, Lane::Waiters, u32::MAX);
         },
-        ..WRITERS
-    }),
-    flaw("downgrade-lets-go", "a downgrade releases, then reads", &[("downgrade", TwoOwners)]).readers(Shared {
+    };
+    "downgrade-lets-go", "a downgrade releases, then reads", &[("downgrade", TwoOwners)], shared: Shared {
         downgrade: Some(|lock| {
             words(lock).give(WRITER);
             pause();
             read(lock);
         }),
-        ..READERS
-    }),
-    flaw("upgrade-lets-go", "an upgrade releases, then writes", &[("upgrade", TwoOwners)]).readers(Shared {
+    };
+    "upgrade-lets-go", "an upgrade releases, then writes", &[("upgrade", TwoOwners)], shared: Shared {
         upgrade: Some(Upgrade {
             upgrade: |lock, _| {
                 words(lock).give(UPGRADABLE);
@@ -182,38 +166,34 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
             },
             ..UPGRADE
         }),
-        ..READERS
-    }),
-    flaw("readers-first", "a writer waits until no reader has come for a long time", &[("hostile-readers", Starved)])
-        .writers(Exclusive {
-            acquire: |lock| {
+    };
+    "readers-first", "a writer waits until no reader has come for a long time", &[("hostile-readers", Starved)],
+    exclusive: Exclusive {
+        acquire: |lock| {
+            quiet(|| words(lock).lock.load(Relaxed) != 0);
+            while !words(lock).take_write() {
                 quiet(|| words(lock).lock.load(Relaxed) != 0);
-                while !words(lock).take_write() {
-                    quiet(|| words(lock).lock.load(Relaxed) != 0);
-                }
-            },
-            ..WRITERS
-        }),
-    flaw("writers-first", "a reader waits until no writer has come for a long time", &[("hostile-writers", Starved)])
-        .readers(Shared {
-            read: |lock| {
+            }
+        },
+    };
+    "writers-first", "a reader waits until no writer has come for a long time", &[("hostile-writers", Starved)],
+    shared: Shared {
+        read: |lock| {
+            quiet(|| words(lock).lock.load(Relaxed) & WRITER != 0);
+            while !words(lock).take_read() {
                 quiet(|| words(lock).lock.load(Relaxed) & WRITER != 0);
-                while !words(lock).take_read() {
-                    quiet(|| words(lock).lock.load(Relaxed) & WRITER != 0);
-                }
-            },
-            ..READERS
-        }),
-    flaw("reader-touches-after", "a reader counts after it left", &[("shared-destroy", Crash)]).readers(Shared {
+            }
+        },
+    };
+    "reader-touches-after", "a reader counts after it left", &[("shared-destroy", Crash)], shared: Shared {
         unlock_read: |lock| {
             words(lock).give(1);
             // One thread is slower than the writer, which may free the memory.
             slow_every_other();
             words(lock).spare.fetch_add(1, Relaxed);
         },
-        ..READERS
-    }),
-    flaw("readers-fork-forgets", "a forked child cannot release", &[("shared-fork", Hang)]).writers(Exclusive {
+    };
+    "readers-fork-forgets", "a forked child cannot release", &[("shared-fork", Hang)], exclusive: Exclusive {
         acquire: |lock| {
             write(lock);
             words(lock).spare.store(std::process::id(), Relaxed);
@@ -223,6 +203,5 @@ pub(super) const BROKEN: &[BrokenRecord] = &[
                 words(lock).give(WRITER);
             }
         },
-        ..WRITERS
-    }),
-];
+    };
+}

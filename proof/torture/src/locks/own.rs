@@ -104,20 +104,24 @@ pub(super) const REENTRANT: Ops = Ops::lock(
             lock.try_lock() && lock.try_lock()
         },
         release: |lock| {
+            let lock = of::<RawReentrantMutex>(lock);
             // SAFETY: the caller has the lock, acquired twice.
-            unsafe { of::<RawReentrantMutex>(lock).unlock() };
-            // SAFETY: the caller acquired the lock twice and has released it once.
-            unsafe { of::<RawReentrantMutex>(lock).unlock() };
+            unsafe {
+                lock.unlock();
+                lock.unlock();
+            }
         },
         acquire_until: Some(|lock, deadline| {
             let lock = of::<RawReentrantMutex>(lock);
             lock.lock_until(deadline) && lock.try_lock()
         }),
         release_fair: Some(|lock| {
+            let lock = of::<RawReentrantMutex>(lock);
             // SAFETY: the caller has the lock, acquired twice.
-            unsafe { of::<RawReentrantMutex>(lock).unlock() };
-            // SAFETY: the caller acquired the lock twice and has released it once.
-            unsafe { of::<RawReentrantMutex>(lock).unlock_fair() };
+            unsafe {
+                lock.unlock();
+                lock.unlock_fair();
+            }
         }),
         before_last_write: None,
     },

@@ -64,10 +64,7 @@ pub(super) const RWSEM: Ops = Ops {
             of::<RawRwSem>(lock).read_tuned(Prefer::Writers, None, settings());
         },
         read_until: Some(|lock, deadline| of::<RawRwSem>(lock).read_tuned(Prefer::Writers, Some(deadline), settings())),
-        ..match own::RWSEM.shared {
-            Some(shared) => shared,
-            None => panic!("it has readers"),
-        }
+        ..own::RWSEM.shared.expect("it has readers")
     }),
     ..Ops::lock(
         Exclusive {

@@ -1,6 +1,6 @@
 //! What operations on a count return, and whether some order of them explains it.
 
-use crate::arena::{Arena, Doing, Worker};
+use crate::arena::{Arena, Worker};
 use crate::counts::{Event, Op, Said, State, fits};
 use crate::ops::{Counts, LockRecord};
 use crate::verdict::Verdict;
@@ -57,12 +57,8 @@ fn operate(worker: &mut Worker, begin: State, run: impl Fn(Op) -> Said, clock: &
         if op.needs_one() && own == 0 {
             continue;
         }
-        worker.does(Doing::Acquires);
-        let begin = clock.fetch_add(1, SeqCst);
-        let said = run(op);
-        let end = clock.fetch_add(1, SeqCst);
-        worker.does(Doing::Outside);
-        worker.gets_on();
+        let now = || clock.fetch_add(1, SeqCst);
+        let (begin, said, end) = worker.works(|| (now(), run(op), now()));
         own += op.gives(said);
         history.push(Event { op, said, begin, end });
     }

@@ -1,7 +1,7 @@
 //! One owner at a time, however the lock is acquired and released.
 
-use crate::arena::{Arena, Worker, dawdle, spin, threads};
-use crate::ops::{Change, Exclusive, LockRecord, Until};
+use crate::arena::{Arena, Guarded, Worker, dawdle, spin, threads};
+use crate::ops::{Change, Exclusive, LockRecord, Shared, Until};
 use rand::RngExt;
 use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
@@ -12,25 +12,59 @@ pub(super) fn briefly(worker: &mut Worker) {
     spin(looks);
 }
 
-pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    arena.contend(record, ops, 2, |guarded, worker| {
-        guarded.section(worker, briefly);
+/// How threads use a lock: alone, or as readers and writers.
+pub(super) trait Mode: Copy + Sync + 'static {
+    /// Returns the operations by which the lock is owned.
+    fn ops(self) -> Exclusive;
+
+    /// Acquires the lock, looks at what it protects, and releases it.
+    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker));
+}
+
+impl Mode for Exclusive {
+    fn ops(self) -> Exclusive {
+        self
+    }
+
+    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker)) {
+        guarded.section(worker, pause);
+    }
+}
+
+impl Mode for (Exclusive, Shared) {
+    fn ops(self) -> Exclusive {
+        self.0
+    }
+
+    /// Writes one time in four.
+    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker)) {
+        if worker.one_in(4) {
+            guarded.section(worker, pause);
+        } else {
+            guarded.read_section(&self.1, worker, pause);
+        }
+    }
+}
+
+pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
+    arena.contend(record, mode.ops(), 2, |guarded, worker| {
+        mode.section(guarded, worker, briefly);
         briefly(worker);
     });
 }
 
-pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    arena.contend(record, ops, record.nature.crowd, |guarded, worker| {
-        guarded.section(worker, briefly);
+pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
+    arena.contend(record, mode.ops(), record.nature.crowd, |guarded, worker| {
+        mode.section(guarded, worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
         }
     });
 }
 
-pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    arena.contend(record, ops, threads(record, 6), |guarded, worker| {
-        guarded.section(worker, dawdle);
+pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
+    arena.contend(record, mode.ops(), threads(record, 6), |guarded, worker| {
+        mode.section(guarded, worker, dawdle);
         dawdle(worker);
     });
 }

@@ -16,7 +16,7 @@ mod signals;
 pub(crate) mod tree;
 
 use crate::arena::Arena;
-use crate::ops::LockRecord;
+use crate::ops::{LockRecord, Tree};
 
 /// A scenario.
 pub struct ScenarioRecord {
@@ -34,7 +34,7 @@ pub type Plan = Box<dyn Fn(&'static Arena)>;
 /// Lists the scenarios: name, what runs it, with which of the lock's operations, what must hold for the lock, and what
 /// the scenario does and would catch.
 macro_rules! scenarios {
-    ($($name:literal, $run:path, ($($($ops:ident).+),+) $(if $nature:ident)?: $about:literal;)*) => {
+    ($($name:literal, $run:expr, ($($($ops:ident).+),+) $(if $nature:ident)?: $about:literal;)*) => {
         /// The scenarios.
         pub static SCENARIOS: &[ScenarioRecord] = &[$(
             ScenarioRecord {
@@ -87,9 +87,9 @@ scenarios! {
     "permits-line", permits::line, (permits) if in_queue: "first come, first served, whatever a request's size";
     "fork", fork::fork, (exclusive): "fork while threads contend: the child can lock";
     "signals", signals::signals, (exclusive) if signals: "handlers lock while their thread waits";
-    "shared", shared::exclusion, (exclusive, shared): "two threads read and write: no reader beside a writer";
-    "shared-crowd", shared::crowd, (exclusive, shared): "more readers and writers than CPUs";
-    "shared-sleepy", shared::sleepy, (exclusive, shared): "readers and writers sleep and yield at random";
+    "shared", exclusion::exclusion, (exclusive, shared): "two threads read and write: no reader beside a writer";
+    "shared-crowd", exclusion::crowd, (exclusive, shared): "more readers and writers than CPUs";
+    "shared-sleepy", exclusion::sleepy, (exclusive, shared): "readers and writers sleep and yield at random";
     "shared-try", shared::tries, (exclusive, shared): "tries among readers and writers";
     "shared-timed", shared::timed, (exclusive, shared, exclusive.acquire_until, shared.read_until):
         "random deadlines, readers and writers";
@@ -105,6 +105,8 @@ scenarios! {
     "shared-destroy", memory::destroy_shared, (exclusive, shared) if lets_go:
         "the last reader or writer unmaps the lock at once";
     "shared-fork", fork::fork_shared, (exclusive, shared) if forks: "fork with a read or the write lock";
-    "tree-paths", tree::paths_of, (tree): "renames on two levels: no path that never was is read";
-    "tree-names", tree::names_of, (tree): "names come and go: what stays is found, nothing is lost";
+    "tree-paths", |arena, record, tree: Tree| (tree.paths)(arena, record), (tree):
+        "renames on two levels: no path that never was is read";
+    "tree-names", |arena, record, tree: Tree| (tree.names)(arena, record), (tree):
+        "names come and go: what stays is found, nothing is lost";
 }

@@ -1,6 +1,6 @@
 //! Which threads wait for what, and how long.
 
-use crate::arena::{Arena, dawdle, spin, threads};
+use crate::arena::{Arena, Guarded, Worker, dawdle, spin, threads};
 use crate::ops::{Exclusive, LockRecord};
 use crate::verdict::Verdict;
 use rand::RngExt;
@@ -33,56 +33,41 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
 /// A waiter that is overtaken for this long starves. The locks guarantee far less; a busy machine adds time slices.
 const STARVED_AFTER: Duration = Duration::from_secs(1);
 
-/// Since when the one thread that must not starve has been waiting, as its tormentors see it.
-pub(super) struct Victim<'a> {
-    arena: &'a Arena,
-    started: Instant,
-    waits_since: AtomicU64,
-}
-
-impl<'a> Victim<'a> {
-    /// The thread does not wait.
+/// The first thread occasionally does `comes`, which calls the function that it gets when it is in; the others do
+/// `torments` all the time, and to the end of any wait.
+pub(super) fn harass(
+    arena: &'static Arena,
+    record: &LockRecord,
+    (ops, threads): (Exclusive, usize),
+    comes: impl Fn(&Guarded, &mut Worker, &dyn Fn()) + Sync,
+    torments: impl Fn(&Guarded, &mut Worker) + Sync,
+) {
+    /// The first thread does not wait.
     const NOT_WAITING: u64 = u64::MAX;
-
-    pub(super) fn new(arena: &'a Arena) -> Self {
-        Victim { arena, started: Instant::now(), waits_since: AtomicU64::new(Self::NOT_WAITING) }
-    }
-
-    /// Occasionally runs `section`, which calls [`Victim::waits_no_more`] when it is in.
-    pub(super) fn wait_again_and_again(&self, mut section: impl FnMut()) {
-        while self.arena.goes_on() {
-            self.waits_since.store(self.started.elapsed().as_nanos() as u64, Relaxed);
-            section();
+    let guarded = arena.guarded(record, ops);
+    let (started, waits_since) = (Instant::now(), AtomicU64::new(NOT_WAITING));
+    let victim = |worker: &mut Worker| {
+        while arena.goes_on() {
+            waits_since.store(started.elapsed().as_nanos() as u64, Relaxed);
+            comes(&guarded, worker, &|| waits_since.store(NOT_WAITING, Relaxed));
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    pub(super) fn waits_no_more(&self) {
-        self.waits_since.store(Self::NOT_WAITING, Relaxed);
-    }
-
-    /// Runs `section` all the time, and to the end of any wait.
-    pub(super) fn torment(&self, mut section: impl FnMut()) {
-        while self.arena.goes_on() || self.waits_since.load(Relaxed) != Self::NOT_WAITING {
-            section();
-            let since = self.waits_since.load(Relaxed);
-            if since != Self::NOT_WAITING && self.started.elapsed() > STARVED_AFTER + Duration::from_nanos(since) {
-                self.arena.fail(Verdict::Starved, &format!("thread 0 waits for more than {STARVED_AFTER:?}"));
+    };
+    let tormentor = |worker: &mut Worker| {
+        while arena.goes_on() || waits_since.load(Relaxed) != NOT_WAITING {
+            torments(&guarded, worker);
+            let since = waits_since.load(Relaxed);
+            if since != NOT_WAITING && started.elapsed() > STARVED_AFTER + Duration::from_nanos(since) {
+                arena.fail(Verdict::Starved, &format!("thread 0 waits for more than {STARVED_AFTER:?}"));
             }
         }
-    }
+    };
+    arena.on_threads(threads, |worker| if worker.number == 0 { victim(worker) } else { tormentor(worker) });
+    arena.expect_counted(&[&guarded]);
 }
 
 pub(super) fn starvation(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    let guarded = arena.guarded(record, ops);
-    let victim = Victim::new(arena);
-    let hogs = if record.nature.crowd > 4 { 2 } else { 1 };
-    arena.on_threads(1 + hogs, |worker| {
-        if worker.number == 0 {
-            victim.wait_again_and_again(|| guarded.section(worker, |_| victim.waits_no_more()));
-        } else {
-            victim.torment(|| guarded.section(worker, |_| spin(500)));
-        }
-    });
-    arena.expect_counted(&[&guarded]);
+    let threads = if record.nature.crowd > 4 { 3 } else { 2 };
+    let hogs = |guarded: &Guarded, worker: &mut Worker| guarded.section(worker, |_| spin(500));
+    harass(arena, record, (ops, threads), |guarded, worker, is_in| guarded.section(worker, |_| is_in()), hogs);
 }

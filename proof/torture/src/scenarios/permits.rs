@@ -22,24 +22,6 @@ struct Semaphore {
     ops: Permits,
 }
 
-impl Semaphore {
-    fn take(self, n: u32) {
-        (self.ops.take)(self.lock, n);
-    }
-
-    fn try_take(self, n: u32) -> bool {
-        (self.ops.try_take)(self.lock, n)
-    }
-
-    fn take_until(self, n: u32, deadline: Deadline) -> bool {
-        (self.ops.take_until)(self.lock, n, deadline)
-    }
-
-    fn give(self, n: u32) {
-        (self.ops.give)(self.lock, n);
-    }
-}
-
 /// A semaphore, and the number of free permits. The number is too large, if anything: it rises before permits are
 /// given, and falls after they were taken.
 struct Counted {
@@ -61,7 +43,7 @@ impl Counted {
     fn give(&self, worker: &Worker, n: u32) {
         worker.does(Doing::Releases);
         self.free.fetch_add(i64::from(n), SeqCst);
-        self.semaphore.give(n);
+        (self.semaphore.ops.give)(self.semaphore.lock, n);
         worker.does(Doing::Outside);
     }
 
@@ -69,17 +51,17 @@ impl Counted {
     fn take(&self, worker: &mut Worker, n: u32) -> bool {
         worker.does(Doing::Acquires);
         let got = match worker.rng.random_range(0..4) {
-            0 => self.semaphore.try_take(n),
+            0 => (self.semaphore.ops.try_take)(self.semaphore.lock, n),
             1 => {
                 let deadline = random_deadline(worker);
-                let got = self.semaphore.take_until(n, deadline);
+                let got = (self.semaphore.ops.take_until)(self.semaphore.lock, n, deadline);
                 if !got {
                     worker.expect_expired(deadline);
                 }
                 got
             }
             _ => {
-                self.semaphore.take(n);
+                (self.semaphore.ops.take)(self.semaphore.lock, n);
                 true
             }
         };
@@ -101,7 +83,7 @@ pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) 
             counted.give(worker, 2);
             dawdle(worker);
             worker.does(Doing::Acquires);
-            counted.semaphore.take(2);
+            (counted.semaphore.ops.take)(counted.semaphore.lock, 2);
             counted.took(worker, 2);
             worker.does(Doing::Outside);
             return;
@@ -112,10 +94,10 @@ pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) 
             counted.give(worker, n);
         }
     });
-    if !counted.semaphore.try_take(MOST) {
+    if !(counted.semaphore.ops.try_take)(counted.semaphore.lock, MOST) {
         arena.fail(Verdict::Hang, "all permits were given back, but cannot be acquired");
     }
-    if counted.semaphore.try_take(1) {
+    if (counted.semaphore.ops.try_take)(counted.semaphore.lock, 1) {
         arena.fail(Verdict::TwoOwners, "there are more permits than were made");
     }
 }
@@ -131,7 +113,7 @@ struct Comer {
 /// order of arrival, and no newcomer is served before them.
 pub(super) fn line(arena: &'static Arena, record: &LockRecord, ops: Permits) {
     let permits = Semaphore { lock: arena.watched(record), ops };
-    permits.take(1);
+    (permits.ops.take)(permits.lock, 1);
     let mut main = arena.worker(0);
     while arena.goes_on() {
         let comers: [Comer; 4] =
@@ -170,9 +152,9 @@ fn one_line(arena: &'static Arena, permits: Semaphore, comers: &[Comer]) {
 fn come(permits: Semaphore, comer: Comer) -> bool {
     if comer.gives_up {
         let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + 2_000_000 };
-        return permits.take_until(comer.wants, deadline);
+        return (permits.ops.take_until)(permits.lock, comer.wants, deadline);
     }
-    permits.take(comer.wants);
+    (permits.ops.take)(permits.lock, comer.wants);
     true
 }
 
@@ -181,8 +163,8 @@ fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], served: &Mutex<Vec
     let mut expected = Vec::new();
     for (place, comer) in comers.iter().enumerate().filter(|(_, comer)| !comer.gives_up) {
         for given in 1..=comer.wants {
-            permits.give(1);
-            if given < comer.wants && permits.try_take(1) {
+            (permits.ops.give)(permits.lock, 1);
+            if given < comer.wants && (permits.ops.try_take)(permits.lock, 1) {
                 arena.fail(Verdict::Starved, &format!("a newcomer is served before arrival {place}"));
             }
         }

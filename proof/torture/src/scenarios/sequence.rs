@@ -1,6 +1,6 @@
 //! What the readers of a sequence lock see.
 
-use crate::arena::{Arena, Doing, Worker, dawdle, spin};
+use crate::arena::{Arena, Worker, dawdle, spin};
 use crate::ops::{LockRecord, Payload, Sequence};
 use crate::verdict::Verdict;
 use rand::RngExt;
@@ -22,10 +22,7 @@ pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord, sequence: S
             if !arena.goes_on() {
                 break;
             }
-            worker.does(Doing::Acquires);
-            (sequence.set)(lock, [n; 4]);
-            worker.does(Doing::Outside);
-            worker.gets_on();
+            worker.works(|| (sequence.set)(lock, [n; 4]));
             // Both bursts, which spoil reads until they block, and pauses.
             if worker.one_in(16) {
                 dawdle(worker);
@@ -35,10 +32,7 @@ pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord, sequence: S
     let reader = |worker: &mut Worker| {
         let mut last = 0;
         while arena.goes_on() {
-            worker.does(Doing::Acquires);
-            let value = expect_whole(worker, (sequence.read)(lock));
-            worker.does(Doing::Outside);
-            worker.gets_on();
+            let value = expect_whole(worker, worker.works(|| (sequence.read)(lock)));
             if value < last {
                 arena.fail(Verdict::TwoOwners, &format!("thread {} reads {value} after {last}", worker.number));
             }
@@ -52,10 +46,7 @@ pub(super) fn blocking_reads(arena: &'static Arena, record: &LockRecord, sequenc
     let lock = record.make();
     let written = AtomicU64::new(0);
     let writer = |worker: &mut Worker| {
-        worker.does(Doing::Acquires);
-        (sequence.set)(lock, [written.fetch_add(1, Relaxed); 4]);
-        worker.does(Doing::Outside);
-        worker.gets_on();
+        worker.works(|| (sequence.set)(lock, [written.fetch_add(1, Relaxed); 4]));
         dawdle(worker);
     };
     let reader = |worker: &mut Worker| {
@@ -74,10 +65,7 @@ pub(super) fn blocking_reads(arena: &'static Arena, record: &LockRecord, sequenc
                 std::thread::sleep(Duration::from_micros(100));
             }
         };
-        worker.does(Doing::Acquires);
-        (sequence.read_blocking)(lock, &mut look, &mut pause);
-        worker.does(Doing::Outside);
-        worker.gets_on();
+        worker.works(|| (sequence.read_blocking)(lock, &mut look, &mut pause));
         dawdle(worker);
     };
     arena.rounds(5, |worker| if worker.number < 2 { writer(worker) } else { reader(worker) });

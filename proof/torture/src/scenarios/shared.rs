@@ -1,7 +1,7 @@
 //! Readers alongside one another, never alongside a writer.
 
-use super::exclusion::{briefly, random_deadline};
-use super::order::Victim;
+use super::exclusion::{Mode, briefly, random_deadline};
+use super::order::harass;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle, spin, threads};
 use crate::object::Object;
 use crate::ops::{Change, Exclusive, LockRecord, Shared, Until, Upgrade};
@@ -16,42 +16,10 @@ type Timed = (Exclusive, Shared, Until, fn(Object, Deadline) -> bool);
 /// What readers that become writers need, and writers that become readers.
 type Upgrading = (Exclusive, Shared, Upgrade, Change);
 
-/// Writes one time in four.
-fn share(guarded: &Guarded, shared: &Shared, worker: &mut Worker, pause: fn(&mut Worker)) {
-    if worker.one_in(4) {
-        guarded.section(worker, pause);
-    } else {
-        guarded.read_section(shared, worker, pause);
-    }
-}
-
-pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    arena.contend(record, ops, 2, |guarded, worker| {
-        share(guarded, &shared, worker, briefly);
-        briefly(worker);
-    });
-}
-
-pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    arena.contend(record, ops, record.nature.crowd, |guarded, worker| {
-        share(guarded, &shared, worker, briefly);
-        if worker.one_in(8) {
-            dawdle(worker);
-        }
-    });
-}
-
-pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    arena.contend(record, ops, threads(record, 6), |guarded, worker| {
-        share(guarded, &shared, worker, dawdle);
-        dawdle(worker);
-    });
-}
-
 pub(super) fn tries(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
     arena.contend(record, ops, threads(record, 4), |guarded, worker| {
         if worker.one_in(2) {
-            share(guarded, &shared, worker, dawdle);
+            (ops, shared).section(guarded, worker, dawdle);
         } else if worker.one_in(2) {
             guarded.attempt_reading(&shared, worker, shared.try_read);
         } else {
@@ -65,7 +33,7 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, un
         if worker.one_in(4) {
             let long = worker.one_in(8);
             let pause: fn(&mut Worker) = if long { |_| std::thread::sleep(Duration::from_millis(1)) } else { |_| () };
-            return share(guarded, &shared, worker, pause);
+            return (ops, shared).section(guarded, worker, pause);
         }
         let deadline = random_deadline(worker);
         let got = if worker.one_in(2) {
@@ -115,7 +83,7 @@ pub(super) fn downgrade(
 ) {
     arena.contend(record, ops, threads(record, 4), |guarded, worker| {
         if worker.one_in(2) {
-            return share(guarded, &shared, worker, dawdle);
+            return (ops, shared).section(guarded, worker, dawdle);
         }
         guarded.acquire(worker);
         guarded.count(worker, briefly);
@@ -130,7 +98,7 @@ pub(super) fn upgrade(arena: &'static Arena, record: &LockRecord, how: Upgrading
     arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         let at_once = worker.one_in(4);
         if worker.one_in(3) {
-            share(guarded, &shared, worker, dawdle);
+            (ops, shared).section(guarded, worker, dawdle);
         } else {
             upgrade_once(guarded, worker, at_once, &how);
         }
@@ -161,28 +129,14 @@ fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, (ops, sha
 
 /// The first thread writes occasionally, the others read all the time.
 pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    let victim = Victim::new(arena);
-    arena.on_threads(4, |worker| {
-        if worker.number == 0 {
-            victim.wait_again_and_again(|| guarded.section(worker, |_| victim.waits_no_more()));
-        } else {
-            victim.torment(|| guarded.read_section(&shared, worker, |_| spin(2_000)));
-        }
-    });
-    arena.expect_counted(&[&guarded]);
+    let reads = |guarded: &Guarded, worker: &mut Worker| guarded.read_section(&shared, worker, |_| spin(2_000));
+    harass(arena, record, (ops, 4), |guarded, worker, is_in| guarded.section(worker, |_| is_in()), reads);
 }
 
 /// The first thread reads occasionally, the others write all the time.
 pub(super) fn hostile_writers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    let guarded = arena.guarded(record, ops);
-    let victim = Victim::new(arena);
-    arena.on_threads(3, |worker| {
-        if worker.number == 0 {
-            victim.wait_again_and_again(|| guarded.read_section(&shared, worker, |_| victim.waits_no_more()));
-        } else {
-            victim.torment(|| guarded.section(worker, |_| spin(500)));
-        }
-    });
-    arena.expect_counted(&[&guarded]);
+    let reads = |guarded: &Guarded, worker: &mut Worker, is_in: &dyn Fn()| {
+        guarded.read_section(&shared, worker, |_| is_in());
+    };
+    harass(arena, record, (ops, 3), reads, |guarded, worker| guarded.section(worker, |_| spin(500)));
 }

@@ -1,8 +1,8 @@
 //! Threads in one file system: what stays is found, what never existed is not seen, and nothing is lost.
 
-use crate::arena::{Arena, Doing, Worker};
+use crate::arena::{Arena, Worker};
 use crate::object::of;
-use crate::ops::{LockRecord, Tree};
+use crate::ops::LockRecord;
 use crate::tree::{At, FileSystem};
 use crate::verdict::Verdict;
 use rand::RngExt;
@@ -14,16 +14,6 @@ use turnwise_vfs::Errno;
 use turnwise_vfs::locks::LockSet;
 
 const THREADS: usize = 4;
-
-/// Runs what the file system has for the one scenario.
-pub(super) fn paths_of(arena: &'static Arena, record: &LockRecord, tree: Tree) {
-    (tree.paths)(arena, record);
-}
-
-/// Runs what the file system has for the other.
-pub(super) fn names_of(arena: &'static Arena, record: &LockRecord, tree: Tree) {
-    (tree.names)(arena, record);
-}
 
 fn build<L: LockSet<Native>>(tree: &FileSystem<L>, directories: &[&str], files: &[&str]) {
     directories.iter().for_each(|path| tree.make_directory(path).expect("a new directory"));
@@ -42,31 +32,21 @@ fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&s
 pub(crate) fn paths<L: LockSet<Native>>(arena: &'static Arena, record: &LockRecord) {
     let tree = of::<FileSystem<L>>(record.make());
     build(tree, &["/p0", "/p0/f0", "/l", "/r", "/l/a", "/l/a/x"], &[]);
-    arena.rounds(THREADS, |worker| {
-        match worker.number {
-            0 => rename_both(worker, tree),
-            1 => {
-                work(worker, || tree.rename("/l/a", "/r/b").expect("a rename"));
-                work(worker, || tree.rename("/r/b", "/l/a").expect("a rename"));
-            }
-            _ => read_paths(worker, tree),
+    arena.rounds(THREADS, |worker| match worker.number {
+        0 => rename_both(worker, tree),
+        1 => {
+            worker.works(|| tree.rename("/l/a", "/r/b").expect("a rename"));
+            worker.works(|| tree.rename("/r/b", "/l/a").expect("a rename"));
         }
-        worker.gets_on();
+        _ => read_paths(worker, tree),
     });
-}
-
-fn work<R>(worker: &mut Worker, step: impl FnOnce() -> R) -> R {
-    worker.does(Doing::Acquires);
-    let result = step();
-    worker.does(Doing::Outside);
-    result
 }
 
 /// Moves the names of both levels from 0 over 1 and 2 to 0, the upper one first.
 fn rename_both<L: LockSet<Native>>(worker: &mut Worker, tree: &FileSystem<L>) {
     for at in 0..3 {
         let next = (at + 1) % 3;
-        work(worker, || {
+        worker.works(|| {
             tree.rename(&format!("/p{at}"), &format!("/p{next}")).expect("a rename");
             tree.rename(&format!("/p{next}/f{at}"), &format!("/p{next}/f{next}")).expect("a rename");
         });
@@ -79,7 +59,7 @@ fn read_paths<L: LockSet<Native>>(worker: &mut Worker, tree: &FileSystem<L>) {
     let moved = ["/l/a/x", "/r/b/x"];
     let which = worker.rng.random_range(0..moved.len());
     let looks = worker.rng.random_range(1..20);
-    work(worker, || {
+    worker.works(|| {
         for path in pairs {
             let found_or_renamed = tree.find(path);
             for spot in std::iter::repeat_n(&found_or_renamed, looks).flatten() {
@@ -105,7 +85,7 @@ pub(crate) fn names<L: LockSet<Native>>(arena: &'static Arena, record: &LockReco
         let path = format!("/d{directory}/f{file}");
         let stay = Duration::from_micros(worker.rng.random_range(0..1000));
         let step = worker.rng.random_range(0..9);
-        work(worker, || match step {
+        worker.works(|| match step {
             0 | 1 => count(arena, &files, 1, tree.make_file(&path), Errno::EXIST),
             2 | 3 => count(arena, &files, -1, tree.remove_file(&path), Errno::NOENT),
             4 => drop(tree.rename(&format!("/d{directory}/m{directory}"), &format!("/d{0}/m{0}", 1 - directory))),
@@ -114,7 +94,6 @@ pub(crate) fn names<L: LockSet<Native>>(arena: &'static Arena, record: &LockReco
             7 => _ = tree.look(&path),
             _ => stays(arena, tree, numbers),
         });
-        worker.gets_on();
     });
     while tree.shrink(usize::MAX) > 0 {}
     let (found, expected) = (tree.inodes(), 7 + files.load(Relaxed));

@@ -11,7 +11,7 @@ pub(super) fn scene(call: &mut Call) -> Body {
 }
 
 fn role(name: &str) -> Role<Raw> {
-    named! { name: spread, tries; shared_role(name) }
+    named! { name: spread = |pages| pages.raw.spread(), tries; shared_role(name) }
 }
 
 type Raw = RawBigReaderLock<2, Explicit>;
@@ -25,8 +25,7 @@ impl Guarded {
 
     /// Notes the rare lines.
     fn watch(&self, record: &Record) {
-        // SAFETY: the gate comes first in a `repr(C)` lock.
-        let gate = unsafe { word(&self.raw) };
+        let gate = self.raw.word();
         let &Record { what, old, .. } = record;
         if what != "fetch_sub" && what != "fetch_add" {
             return;
@@ -46,17 +45,12 @@ impl Guarded {
     /// When all are done, no thread is inside, and no writer appears to sleep.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(move || {
-            // SAFETY: as in `watch`.
-            let gate = unsafe { word(&self.raw) }.peek();
+            let gate = self.raw.word().peek();
             assert!(gate & 2 == 0, "a writer seems to wait when everybody has left: {gate:#x}");
-            self.section.write(1);
-            self.section.write(-1);
+            self.section.count(Writer, 1);
+            self.section.count(Writer, -1);
         });
     }
-}
-
-fn spread(pages: &Pages<Raw>) {
-    pages.raw.spread();
 }
 
 /// Starts one thread for each role, up to the number of threads; `spread` spreads the lock first.
@@ -65,7 +59,7 @@ fn roles(stage: &CheckSetup, size: Size, spread: bool, roles: &'static [Role<Raw
     if spread {
         stage.before(0, || guarded.raw.spread());
     }
-    start(stage, size, guarded, roles);
+    start(stage, size.rounds, guarded, &roles[..size.threads]);
     guarded.settled(stage);
 }
 
@@ -75,12 +69,12 @@ fn moves(stage: &CheckSetup, size: Size) {
     let enters = || {
         guarded.raw.spread();
         guarded.raw.read();
-        guarded.section.read(1);
+        guarded.section.count(Reader, 1);
     };
     stage.before(0, enters);
     stage.spawn(move || write(guarded));
     stage.spawn(move || {
-        guarded.section.read(-1);
+        guarded.section.count(Reader, -1);
         // SAFETY: acquired before.
         unsafe { guarded.raw.unlock_read() };
     });

@@ -7,24 +7,9 @@ pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size): roles(who: [role]), last(), found() }
 }
 
-fn role(name: &str) -> Role {
-    named! { name:
-        locks = Role::Locks, locks_and_counts = Role::LocksAndCounts, locks_soon = Role::LocksSoon,
-        counts = Role::Counts, finds = Role::Finds,
-    }
-}
-
 /// What a thread does in each round.
-#[derive(Clone, Copy)]
-enum Role {
-    Locks,
-    /// Locks, and increments and decrements the count inside.
-    LocksAndCounts,
-    LocksSoon,
-    /// Takes a reference and gives it back.
-    Counts,
-    /// Takes a reference and gives it back, without holding one at first.
-    Finds,
+fn role(name: &str) -> fn(&Guarded) {
+    named! { name: locks, locks_and_counts, locks_soon, counts, finds }
 }
 
 struct Guarded {
@@ -56,41 +41,48 @@ impl Guarded {
             let before = guard.get();
             assert_eq!(guard.put(), before, "the count changed under the lock");
         }
-        self.section.leave_writing();
+        self.section.leave(Writer);
         drop(guard);
-    }
-
-    fn round(&self, role: Role) {
-        match role {
-            Role::Locks | Role::LocksAndCounts => {
-                std::mem::forget(self.refs.lock());
-                self.inside(matches!(role, Role::LocksAndCounts));
-            }
-            Role::LocksSoon => match self.refs.try_lock_until(SOON) {
-                Some(guard) => {
-                    std::mem::forget(guard);
-                    self.inside(false);
-                }
-                None => saw("gave up"),
-            },
-            Role::Counts => {
-                self.refs.get();
-                assert!(self.refs.put() > 0, "the last reference is gone");
-            }
-            Role::Finds => {
-                assert!(self.refs.get_not_zero(), "there is a reference");
-                assert!(self.refs.put_or_lock().is_none(), "it is not the last");
-            }
-        }
     }
 }
 
-/// Starts one thread for each role.
-fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
-    let guarded = Guarded::keep(stage, 1);
-    for &role in &roles[..size.threads] {
-        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+fn locks(guarded: &Guarded) {
+    std::mem::forget(guarded.refs.lock());
+    guarded.inside(false);
+}
+
+/// Locks, and increments and decrements the count inside.
+fn locks_and_counts(guarded: &Guarded) {
+    std::mem::forget(guarded.refs.lock());
+    guarded.inside(true);
+}
+
+fn locks_soon(guarded: &Guarded) {
+    match guarded.refs.try_lock_until(SOON) {
+        Some(guard) => {
+            std::mem::forget(guard);
+            guarded.inside(false);
+        }
+        None => saw("gave up"),
     }
+}
+
+/// Takes a reference and gives it back.
+fn counts(guarded: &Guarded) {
+    guarded.refs.get();
+    assert!(guarded.refs.put() > 0, "the last reference is gone");
+}
+
+/// Takes a reference and gives it back, without holding one at first.
+fn finds(guarded: &Guarded) {
+    assert!(guarded.refs.get_not_zero(), "there is a reference");
+    assert!(guarded.refs.put_or_lock().is_none(), "it is not the last");
+}
+
+/// Starts one thread for each role, up to the number of threads.
+fn roles(stage: &CheckSetup, size: Size, roles: &'static [fn(&Guarded)]) {
+    let guarded = Guarded::keep(stage, 1);
+    start(stage, size.rounds, guarded, &roles[..size.threads]);
     stage.at_end(move || {
         assert!(!guarded.refs.is_locked(), "locked when everybody has left");
         assert_eq!(guarded.refs.count(), 1, "references");
@@ -114,11 +106,7 @@ fn give_back(guarded: &'static Guarded, frees: bool) {
 /// Each thread has a reference.
 fn last(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage, size.threads as u32);
-    for _ in 0..size.threads {
-        stage.spawn(move || {
-            give_back(guarded, true);
-        });
-    }
+    stage.spawn_many(size.threads, 1, move || give_back(guarded, true));
     stage.at_end(move || assert!(guarded.dead.get(), "nobody had the last reference"));
 }
 

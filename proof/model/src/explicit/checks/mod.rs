@@ -19,10 +19,12 @@ use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::lock::Lock;
 use crate::parking::{Shipped, Source};
 use crate::platform::saw;
-use crate::scenarios::{self, Engine, Pages, Role, Section as _};
+use crate::scenarios::Who::{self, Reader, Writer};
+use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section as _};
 use crate::table::{self, Call, Row};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::ptr;
 use std::sync::LazyLock;
 use turnwise::platform::{Clock, Deadline, Platform, Word};
@@ -54,9 +56,10 @@ pub(crate) fn parking<S: Source>() -> Vec<Check> {
 
 fn scene<S: Source>(lock: Lock, call: &mut Call) -> Body {
     by_lock! { lock call:
-        Mutex = mutex, RwSem = rwsem, BigReader = big_reader, Semaphore = semaphore, Osq = osq, LockRef = lockref,
-        Condvar = condvar, Reentrant = reentrant, PreloadCond = preload_cond, PreloadWord = preload_word,
-        Slots = slots, Parking = parking <S>,
+        Mutex = mutex::scene, RwSem = rwsem::scene, BigReader = big_reader::scene, Semaphore = semaphore::scene,
+        Osq = osq::scene, LockRef = lockref::scene, Condvar = condvar::scene, Reentrant = reentrant::scene,
+        PreloadCond = preload_cond::scene, PreloadWord = preload_word::scene, Slots = slots::scene,
+        Parking = parking::scene::<S>,
     }
 }
 
@@ -76,67 +79,39 @@ const RESERVED_NS: u64 = 50_000_000;
 /// What a lock protects: the threads inside. Each call is made in the step of the operation before it, so that no
 /// thread comes in between.
 pub(crate) struct Section {
-    writers: Cell<u32>,
-    readers: Cell<u32>,
-    /// Readers that may write next.
-    upgradable: Cell<u32>,
+    /// By [`Who`].
+    inside: [Cell<u32>; 3],
     entered: Cell<u32>,
 }
 
 impl Section {
-    fn add(cell: &Cell<u32>, by: i32) {
-        cell.set(cell.get().checked_add_signed(by).expect("as many leave as came"));
-    }
-
     /// Counts a section that was entered.
-    fn count(&self) {
+    fn enter(&self) {
         self.entered.set(self.entered.get() + 1);
-    }
-
-    fn look(&self) {
-        scrub();
-        let (writers, readers, upgradable) = (self.writers.get(), self.readers.get(), self.upgradable.get());
-        let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
-        assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
     }
 }
 
 impl scenarios::Section for Section {
     fn new() -> Self {
-        let none = || Cell::new(0);
-        Section { writers: none(), readers: none(), upgradable: none(), entered: none() }
+        Section { inside: Default::default(), entered: Cell::new(0) }
     }
 
-    fn write(&self, by: i32) {
-        Self::add(&self.writers, by);
-        self.look();
-    }
-
-    fn read(&self, by: i32) {
-        Self::add(&self.readers, by);
-        self.look();
-    }
-
-    fn upgradable(&self, by: i32) {
-        Self::add(&self.upgradable, by);
-        self.look();
+    fn count(&self, who: Who, by: i32) {
+        let inside = &self.inside[who as usize];
+        inside.set(inside.get().checked_add_signed(by).expect("as many leave as came"));
+        scrub();
+        let [writers, readers, upgradable] = self.inside.each_ref().map(Cell::get);
+        let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
+        assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
     }
 
     fn alone(&self) {
-        self.write(1);
-        self.count();
+        self.count(Writer, 1);
+        self.enter();
     }
 
-    fn leave_writing(&self) {
-        leave(&self.writers);
-    }
-
-    fn leave_reading(&self) {
-        leave(&self.readers);
-    }
-
-    fn leave_upgradable(&self) {
-        leave(&self.upgradable);
+    fn leave(&self, who: Who) {
+        leave(&self.inside[who as usize]);
     }
 }
 
@@ -188,60 +163,73 @@ impl Request {
     }
 }
 
-/// Returns the word that a lock begins with.
-///
-/// # Safety
-/// `lock` is `repr(C)`, and its first field is a word of 32 bits.
-unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
-    // SAFETY: guaranteed by the caller.
-    unsafe { &*ptr::from_ref(lock).cast() }
+/// A lock and what it protects; each operation on its word is inspected.
+pub(super) struct Watched<L: RawLock<Platform = Explicit>> {
+    pages: Pages<L>,
+    request: Request,
+    /// In a forked child: a thread that has the lock, or seems to have it, has vanished.
+    kept: Cell<bool>,
 }
 
-/// Starts one thread for each role, up to the number of threads.
-fn start<T>(stage: &CheckSetup, size: Size, shared: &'static T, roles: &'static [fn(&T)]) {
-    for &role in &roles[..size.threads] {
-        stage.spawn_rounds(size.rounds, move || role(shared));
+impl<L: RawLock<Platform = Explicit>> Watched<L> {
+    fn keep_watched(stage: &CheckSetup, watch: fn(&Self, &Record)) -> &'static Self {
+        stage.keep_watched(Watched { pages: Pages::new(), request: Request::new(), kept: Cell::new(false) }, watch)
     }
 }
 
-/// Each thread comes once, by `enter`, and leaves by `leave`; the last one frees the lock right after its release.
-fn freed<L>(
+impl<L: RawLock<Platform = Explicit>> Deref for Watched<L> {
+    type Target = Pages<L>;
+
+    fn deref(&self) -> &Pages<L> {
+        &self.pages
+    }
+}
+
+/// Starts one thread for each role.
+fn start<T>(stage: &CheckSetup, rounds: u32, shared: &'static T, roles: &'static [fn(&T)]) {
+    for &role in roles {
+        stage.spawn_rounds(rounds, move || role(shared));
+    }
+}
+
+/// Each thread comes once, by the first function that its number gives, and leaves by the second; the last one frees
+/// the lock right after its release.
+fn freed<L: RawLock<Platform = Explicit>>(
     stage: &CheckSetup,
     size: Size,
-    (lock, section): (&'static L, &'static Section),
-    enter: impl Fn(usize) + Copy + 'static,
-    leave: impl Fn(usize) + Copy + 'static,
+    guarded: &'static Pages<L>,
+    does: fn(usize) -> [fn(&Pages<L>); 2],
 ) {
     for thread in 0..size.threads {
+        let [enter, leave] = does(thread);
         stage.spawn(move || {
-            enter(thread);
-            section.count();
-            let last = section.entered.get() as usize == size.threads;
-            leave(thread);
+            enter(guarded);
+            guarded.section.enter();
+            let last = guarded.section.entered.get() as usize == size.threads;
+            leave(guarded);
             if last {
                 saw("freed");
-                bury(lock);
+                bury(&guarded.raw);
             }
         });
     }
 }
 
 /// Each thread locks once, and the last one frees the lock.
-fn freed_lock<L: RawLock<Platform = Explicit>>(
-    stage: &CheckSetup,
-    size: Size,
-    guarded: &'static scenarios::Guarded<L>,
-) {
-    let enter = move |_| {
-        guarded.raw.lock();
-        guarded.section.write(1);
-    };
-    freed(stage, size, (&guarded.raw, &guarded.section), enter, move |_| guarded.release());
+fn freed_lock<L: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size, guarded: &'static Pages<L>) {
+    freed(stage, size, guarded, |_| {
+        let enter = |guarded: &Pages<L>| {
+            guarded.raw.lock();
+            guarded.section.count(Writer, 1);
+        };
+        [enter, Pages::release]
+    });
 }
 
 /// The first thread reads, the others write, and the last one frees the lock.
 fn freed_pages<L: RawRwLock<Platform = Explicit>>(stage: &CheckSetup, size: Size, pages: &'static Pages<L>) {
-    let enter = move |thread| if thread == 0 { pages.raw.read() } else { pages.raw.lock() };
-    let leave = move |thread| if thread == 0 { pages.leave_reading() } else { pages.leave_writing() };
-    freed(stage, size, (&pages.raw, &pages.section), enter, leave);
+    freed(stage, size, pages, |thread| match thread {
+        0 => [|pages| pages.raw.read(), Pages::leave_reading],
+        _ => [|pages| pages.raw.lock(), Pages::leave_writing],
+    });
 }

@@ -1,7 +1,6 @@
 //! The adaptive mutex.
 
 use super::*;
-use std::ops::Deref;
 use turnwise::RawMutex;
 
 pub(super) fn scene(call: &mut Call) -> Body {
@@ -27,37 +26,17 @@ const GRANTED: u64 = 1 << 29;
 const WAITERS: u64 = 1 << 30;
 const HANDOFF: u64 = 1 << 31;
 
-type Mutex = scenarios::Guarded<RawMutex<Explicit>>;
-
-/// A mutex and what it protects.
-pub(super) struct Guarded {
-    mutex: Mutex,
-    request: Request,
-}
-
-impl Deref for Guarded {
-    type Target = Mutex;
-
-    fn deref(&self) -> &Mutex {
-        &self.mutex
-    }
-}
+pub(super) type Guarded = Watched<RawMutex<Explicit>>;
 
 impl Guarded {
-    /// Returns a mutex whose word is watched.
     pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
-        stage.keep_watched(Guarded { mutex: Mutex::new(), request: Request::new() }, Self::watch)
-    }
-
-    fn word(&self) -> &ExplicitWord<u32> {
-        // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { word(&self.raw) }
+        Self::keep_watched(stage, Self::watch)
     }
 
     /// Checks invariant 3, and notes the rare lines.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, spins, .. } = record;
-        if !record.writes(self.word()) {
+        if !record.writes(self.raw.word()) {
             return;
         }
         let taken = old & OWNER == 0 && new & OWNER != 0;
@@ -112,7 +91,7 @@ impl Guarded {
 
     /// Checks that only flags of departed sleepers, and a stopped thread's pending hand-off, remain.
     fn is_free(&self) {
-        let word = u64::from(self.word().peek());
+        let word = u64::from(self.raw.word().peek());
         let pending = if is_stopped(0) { 0 } else { HANDOFF | GRANTED };
         assert_eq!(word & (OWNER | pending), 0, "locked or promised when everybody has left: {word:#x}");
     }
@@ -193,12 +172,7 @@ fn lapses_timed(stage: &CheckSetup, size: Size) {
 fn stops(stage: &CheckSetup, size: Size, anywhere: bool, (other, _): Role) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
-        let lock = || guarded.raw.lock_tuned(AT_ONCE);
-        if anywhere {
-            stoppable(lock)
-        } else {
-            lock()
-        }
+        stoppable(anywhere, || guarded.raw.lock_tuned(AT_ONCE));
         guarded.leave();
     });
     stage.spawn_rounds(size.rounds, move || other(guarded));
@@ -220,8 +194,7 @@ fn forks(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
         guarded.round();
-        guarded.raw.lock();
-        guarded.section.alone();
+        guarded.enter();
         if fork() {
             saw("forked");
             guarded.request.vanish();
@@ -229,7 +202,7 @@ fn forks(stage: &CheckSetup, size: Size) {
         guarded.release();
         guarded.round();
     });
-    stage.spawn_in_child(move || guarded.round());
+    stage.spawn_in_child(1, move || guarded.round());
     stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round());
     stage.at_end(move || guarded.is_free());
 }

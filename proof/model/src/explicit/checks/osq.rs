@@ -35,9 +35,9 @@ impl Queue {
         let forked = forks && fork();
         if forked {
             saw("forked");
-            self.section.write(-1);
+            self.section.count(Writer, -1);
         } else {
-            self.section.leave_writing();
+            self.section.leave(Writer);
         }
         self.osq.unlock_with_hint(me, 0, SPIN_HINT);
     }
@@ -63,7 +63,5 @@ fn forks(stage: &CheckSetup, size: Size) {
         queue.round(false);
     });
     stage.spawn_many(size.threads - 1, size.rounds, move || queue.round(false));
-    for _ in 0..2 {
-        stage.spawn_in_child(move || queue.round(false));
-    }
+    stage.spawn_in_child(2, move || queue.round(false));
 }

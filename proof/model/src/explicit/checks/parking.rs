@@ -1,10 +1,10 @@
 //! The portable platform's table of sleeping threads.
 
 use super::*;
-use crate::parking::{Link, Machine, Source, Stage, System, change, counts, lanes, pass, token, words};
+use crate::parking::{self, Link, Machine, Source, Stage};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{Lane, SpinLimit};
+use turnwise::platform::SpinLimit;
 
 /// A bucket's lock: a thread that waits for it spins.
 pub(crate) struct Locked<T> {
@@ -31,8 +31,7 @@ impl<T> Link<T> for Next<T> {
     }
 }
 
-impl System for Explicit {
-    type Word = ExplicitWord<u32>;
+impl Machine for Explicit {
     type Link<T: 'static> = Next<T>;
     type Lock<T: Send + 'static> = Locked<T>;
 
@@ -46,24 +45,6 @@ impl System for Explicit {
         answer
     }
 
-    #[inline(always)]
-    fn wait(word: &ExplicitWord<u32>, expected: u32, ns: Option<u64>) {
-        let after = |ns| Deadline { clock: Clock::Monotonic, at: <Explicit as Platform>::now() + ns };
-        <Explicit as Platform>::park(word, expected, Lane::Waiters, ns.map(after));
-    }
-
-    #[inline(always)]
-    fn wake(word: *const ExplicitWord<u32>) {
-        <Explicit as Platform>::wake(word, Lane::Waiters, 1);
-    }
-
-    #[inline(always)]
-    fn time(_clock: Clock) -> u64 {
-        <Explicit as Platform>::now()
-    }
-}
-
-impl Machine for Explicit {
     fn lock<T: Send>(value: T) -> Locked<T> {
         Locked { word: Word::new(0), value: UnsafeCell::new(value) }
     }
@@ -85,13 +66,6 @@ impl Stage for CheckSetup {
     }
 }
 
-type Of<S> = <S as Source>::Table<Explicit>;
-
 pub(super) fn scene<S: Source>(call: &mut Call) -> Body {
-    let name = call.name;
-    let scene: fn(&CheckSetup, Size) = named! { name:
-        pass = pass::<_, Of<S>>, change = change::<_, Of<S>>, lanes = lanes::<_, Of<S>>,
-        counts = counts::<_, Of<S>>, token = token::<_, Of<S>>, words = words::<_, Of<S>>,
-    };
-    body(scene)
+    body(parking::scene::<CheckSetup, S::Table<Explicit>>(call.name))
 }

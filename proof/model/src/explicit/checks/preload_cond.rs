@@ -36,9 +36,8 @@ enum Kind {
 
 /// The condition variable as it lies in memory, and what it is used for.
 struct Shared {
-    mutex: RawMutex<Explicit>,
+    mutex: scenarios::Guarded<RawMutex<Explicit>>,
     cond: Cond,
-    section: Section,
     tokens: Cell<u32>,
 }
 
@@ -51,9 +50,8 @@ struct Cond {
 impl Shared {
     fn keep(stage: &CheckSetup) -> &'static Shared {
         stage.keep(Shared {
-            mutex: RawMutex::new_in(),
+            mutex: scenarios::Guarded::new(),
             cond: Cond { word: Word::new(0), inside: Word::new(0), spin_then_sleep: SpinThenSleep::new_in() },
-            section: scenarios::Section::new(),
             tokens: Cell::new(0),
         })
     }
@@ -70,17 +68,6 @@ impl Shared {
         Words { word: &self.cond.word, inside: &self.cond.inside, spin_then_sleep: &self.cond.spin_then_sleep }
     }
 
-    fn lock(&self) {
-        self.mutex.lock();
-        self.section.alone();
-    }
-
-    fn unlock(&self) {
-        self.section.leave_writing();
-        // SAFETY: every caller has the lock.
-        unsafe { self.mutex.unlock() };
-    }
-
     /// Waits as the C part does: `begin`, the futex call, which a signal handler restarts, `end`. Returns whether it
     /// ended with a signal, as far as the waiter can tell.
     fn wait(&self, may_leave: Option<Kind>) -> bool {
@@ -88,11 +75,11 @@ impl Shared {
         let words = self.words();
         let arrival = words.arrive();
         let seen = arrival.seen;
-        self.unlock();
+        self.mutex.release();
         if arrival.polls && words.poll(seen, may_leave.map(|_| SOON)) {
             saw("notified as it looked");
             words.leave(seen, Leave::ByItself, || false);
-            self.lock();
+            self.mutex.enter();
             return true;
         }
         // SAFETY: the first half of the word, which a futex call checks.
@@ -111,25 +98,25 @@ impl Shared {
             _ => Leave::ByItself,
         };
         words.leave(seen, how, || false);
-        self.lock();
+        self.mutex.enter();
         !cancelled && parked != Parked::TimedOut
     }
 
     fn take(&self) {
-        self.lock();
+        self.mutex.enter();
         while self.tokens.get() == 0 {
             self.wait(None);
         }
         self.tokens.set(self.tokens.get() - 1);
-        self.unlock();
+        self.mutex.release();
     }
 
     /// Waits once, and takes no token: if a signal came, it is passed on. A waiter that timed out or was cancelled
     /// cannot tell, and must not have consumed one.
     fn poll(&self, kind: Kind) {
-        self.lock();
+        self.mutex.enter();
         let signalled = self.tokens.get() == 0 && self.wait(Some(kind));
-        self.unlock();
+        self.mutex.release();
         if signalled {
             self.words().signal();
         } else {
@@ -159,9 +146,9 @@ impl Shared {
     }
 
     fn give(&self, tokens: u32, all: bool) {
-        self.lock();
+        self.mutex.enter();
         self.tokens.set(self.tokens.get() + tokens);
-        self.unlock();
+        self.mutex.release();
         if all {
             self.words().broadcast();
         } else {
@@ -196,7 +183,7 @@ fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     stage.at_end(move || {
         assert_eq!(shared.tokens.get(), 0, "tokens are left");
         assert_eq!(shared.cond.inside.peek(), 0, "somebody is counted who has left");
-        assert!(!shared.mutex.is_locked());
+        assert!(!shared.mutex.raw.is_locked());
         shared.forgets_who_left(waiters + u32::from(leaves) == 1);
     });
 }
@@ -212,11 +199,11 @@ fn destroyed(stage: &CheckSetup, size: Size) {
     });
     let waiters = size.threads as u32 - 1;
     stage.spawn(move || {
-        shared.lock();
+        shared.mutex.enter();
         // No thread waits after this: a thread that has not come yet finds its token.
         shared.tokens.set(waiters);
         shared.words().broadcast();
-        shared.unlock();
+        shared.mutex.release();
         shared.words().destroy();
         assert_eq!(shared.cond.inside.peek(), 0, "something is left in a condition variable that was destroyed");
         saw("destroyed");

@@ -29,7 +29,7 @@ impl Guarded {
 
     fn unlock<R: RawLock<Platform = Explicit>>(&self) {
         let lock = self.word.with_queue::<R>();
-        self.section.leave_writing();
+        self.section.leave(Writer);
         // SAFETY: every caller has it.
         unsafe { lock.unlock() };
     }
@@ -58,8 +58,6 @@ fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
         guarded.round::<R>();
     });
     stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round::<R>());
-    for _ in 0..2 {
-        stage.spawn_in_child(move || guarded.round::<R>());
-    }
+    stage.spawn_in_child(2, move || guarded.round::<R>());
     stage.at_end(move || assert!(!guarded.word.view::<R>().is_locked(), "locked when everybody has left"));
 }

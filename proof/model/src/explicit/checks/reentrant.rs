@@ -9,48 +9,21 @@ pub(super) fn scene(call: &mut Call) -> Body {
 
 type Guarded = scenarios::Guarded<RawReentrantMutex<Explicit>>;
 
-impl Guarded {
-    fn keep(stage: &CheckSetup) -> &'static Guarded {
-        stage.keep(Guarded::new())
-    }
-
-    /// Runs with the lock held once: locks once more, and releases both.
-    fn inside(&self) {
-        self.section.alone();
-        assert!(self.raw.try_lock(), "the owner may lock again");
-        self.raw.lock();
-        saw("entered again");
-        // SAFETY: locked three times.
-        unsafe {
-            self.raw.unlock();
-            self.raw.unlock();
-            assert!(self.raw.is_mine(), "released once too often");
-            self.section.leave_writing();
-            self.raw.unlock();
-        }
-    }
-}
-
 fn all(stage: &CheckSetup, size: Size, timed: bool) {
-    let guarded = Guarded::keep(stage);
+    let guarded = stage.keep(Guarded::new());
     for thread in 0..size.threads {
-        stage.spawn(move || {
-            for _ in 0..size.rounds {
-                if thread == 0 && timed {
-                    if !guarded.raw.lock_until(SOON) {
-                        saw("gave up");
-                        continue;
-                    }
-                } else {
-                    guarded.raw.lock();
-                }
-                guarded.inside();
+        stage.spawn_rounds(size.rounds, move || {
+            if thread > 0 || !timed {
+                guarded.raw.lock();
+            } else if !guarded.raw.lock_until(SOON) {
+                return saw("gave up");
             }
+            guarded.leave_reentered();
         });
     }
     stage.at_end(move || assert!(!guarded.raw.is_locked()));
 }
 
 fn freed(stage: &CheckSetup, size: Size) {
-    freed_lock(stage, size, Guarded::keep(stage));
+    freed_lock(stage, size, stage.keep(Guarded::new()));
 }

@@ -31,28 +31,17 @@ const HELD: u64 = COUNT | UPGRADABLE | WRITER;
 
 type Raw = RawRwSem<Explicit>;
 
-struct Guarded {
-    pages: Pages<Raw>,
-    request: Request,
-    /// In a forked child: a thread that has the lock, or seems to have it, has vanished.
-    kept: Cell<bool>,
-}
+type Guarded = Watched<Raw>;
 
 impl Guarded {
     fn keep(stage: &CheckSetup) -> &'static Guarded {
-        let guarded = Guarded { pages: Pages::new(), request: Request::new(), kept: Cell::new(false) };
-        stage.keep_watched(guarded, Self::watch)
-    }
-
-    fn word(&self) -> &ExplicitWord<u32> {
-        // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { word(&self.pages.raw) }
+        Self::keep_watched(stage, Self::watch)
     }
 
     /// Checks invariant 5, and notes the rare lines.
     fn watch(&self, record: &Record) {
         let &Record { thread, what, old, new, spins, .. } = record;
-        if !record.writes(self.word()) {
+        if !record.writes(self.raw.word()) {
             return;
         }
         let (set, cleared) = (new & !old, old & !new);
@@ -78,11 +67,11 @@ impl Guarded {
 
     /// When all are done, the word is empty.
     fn settled(&'static self, stage: &CheckSetup) {
-        stage.at_end(|| self.is_settled());
+        stage.at_end(move || self.is_settled());
     }
 
     fn is_settled(&self) {
-        let word = u64::from(self.word().peek());
+        let word = u64::from(self.raw.word().peek());
         let is_free = if is_stopped(0) { word & HELD == 0 } else { word == 0 };
         assert!(is_free || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
     }
@@ -91,10 +80,10 @@ impl Guarded {
 /// Reads again, past waiting writers, while it has the lock.
 fn read_again(pages: &Pages<Raw>) {
     pages.raw.read();
-    pages.section.read(1);
+    pages.section.count(Reader, 1);
     pages.raw.read_with(Prefer::Readers, None);
     saw("read again");
-    pages.section.read(-1);
+    pages.section.count(Reader, -1);
     // SAFETY: acquired twice.
     unsafe {
         pages.raw.unlock_read();
@@ -140,7 +129,7 @@ fn tries(pages: &Pages<Raw>) {
 /// Starts one thread for each role, up to the number of threads.
 fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
-    start(stage, size, &guarded.pages, roles);
+    start(stage, size.rounds, &guarded.pages, &roles[..size.threads]);
     guarded.settled(stage);
 }
 
@@ -150,22 +139,19 @@ fn tries_again(stage: &CheckSetup, size: Size, prefer: Prefer) {
     let guarded = Guarded::keep(stage);
     let succeeded = stage.keep(ExplicitWord::new(0_u32));
     stage.spawn(move || {
-        for _ in 0..size.rounds {
-            guarded.pages.raw.lock();
-            guarded.pages.leave_writing();
-        }
-        if guarded.pages.raw.try_lock() {
+        (0..size.rounds).for_each(|_| write(guarded));
+        if guarded.raw.try_lock() {
             succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
-            guarded.pages.leave_writing();
+            guarded.leave_writing();
         } else {
             saw("try failed");
         }
     });
     for _ in 1..size.threads {
         stage.spawn(move || {
-            if guarded.pages.raw.try_read_with(prefer) {
+            if guarded.raw.try_read_with(prefer) {
                 succeeded.store(1, std::sync::atomic::Ordering::Relaxed);
-                guarded.pages.leave_reading_with(prefer);
+                guarded.leave_reading_with(prefer);
             }
         });
     }
@@ -180,18 +166,16 @@ fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     let inside = stage.keep(ExplicitWord::new(0_u32));
     stage.spawn(move || {
-        guarded.pages.raw.upgradable_read();
+        guarded.raw.upgradable_read();
         let _ = Explicit::spin_until(inside, |inside| inside == 1, SpinLimit::NONE);
-        guarded.pages.leave_upgradable();
+        guarded.leave_upgradable();
     });
     stage.spawn(move || {
-        guarded.pages.raw.read();
+        guarded.raw.read();
         inside.store(1, std::sync::atomic::Ordering::Relaxed);
-        guarded.pages.leave_reading();
+        guarded.leave_reading();
     });
-    for &role in roles {
-        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
-    }
+    start(stage, size.rounds, &guarded.pages, roles);
     guarded.settled(stage);
 }
 
@@ -200,28 +184,26 @@ fn beside(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>]) {
 fn stops(stage: &CheckSetup, size: Size, holds: bool, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     if holds {
-        stage.before(1, || guarded.pages.raw.lock());
+        stage.before(1, || guarded.raw.lock());
     }
-    stage.spawn(move || roles[0](&guarded.pages));
+    stage.spawn(move || roles[0](guarded));
     stage.spawn(move || {
         if holds {
-            guarded.pages.leave_writing();
+            guarded.leave_writing();
         }
         for _ in u32::from(holds)..size.rounds {
-            roles[1](&guarded.pages);
+            roles[1](guarded);
         }
     });
-    for &role in &roles[2..size.threads] {
-        stage.spawn(move || role(&guarded.pages));
-    }
+    start(stage, 1, &guarded.pages, &roles[2..size.threads]);
     guarded.settled(stage);
 }
 
 /// The first thread comes repeatedly, so that another writer cannot fall asleep.
 fn often(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.spawn_rounds(size.rounds, move || write(&guarded.pages));
-    stage.spawn_many(size.threads - 1, 1, move || write(&guarded.pages));
+    stage.spawn_rounds(size.rounds, move || write(guarded));
+    stage.spawn_many(size.threads - 1, 1, move || write(guarded));
 }
 
 /// The first thread may fork while it has the lock. The child has none of the others, but some of its own: entries in
@@ -229,35 +211,33 @@ fn often(stage: &CheckSetup, size: Size) {
 fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw>], child: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
-        write(&guarded.pages);
+        write(guarded);
         let own = if writes {
-            guarded.pages.raw.lock();
+            guarded.raw.lock();
             WRITER
         } else {
-            guarded.pages.raw.read();
+            guarded.raw.read();
             1
         };
         if fork() {
             saw("forked");
             guarded.request.vanish();
-            guarded.kept.set(u64::from(guarded.word().peek()) & (COUNT | UPGRADABLE | WRITER) != own);
+            guarded.kept.set(u64::from(guarded.raw.word().peek()) & (COUNT | UPGRADABLE | WRITER) != own);
         }
         if guarded.kept.get() {
             return;
         }
         if writes {
-            guarded.pages.leave_writing();
+            guarded.leave_writing();
         } else {
-            guarded.pages.leave_reading();
+            guarded.leave_reading();
         }
     });
-    for &role in &roles[..size.threads - 1] {
-        stage.spawn_rounds(size.rounds, move || role(&guarded.pages));
-    }
+    start(stage, size.rounds, &guarded.pages, &roles[..size.threads - 1]);
     for &role in child {
-        stage.spawn_in_child(move || {
+        stage.spawn_in_child(1, move || {
             if !guarded.kept.get() {
-                role(&guarded.pages);
+                role(guarded);
             }
         });
     }

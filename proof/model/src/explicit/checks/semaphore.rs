@@ -51,7 +51,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
         };
         let guarded = stage.keep_watched(guarded, Self::watch);
         stage.at_end(move || {
-            let word = guarded.word().peek();
+            let word = guarded.semaphore.word().peek();
             // Flags of the parent's threads stay if no thread had to wait.
             let void = word & GENERATION != Explicit::generation() << GENERATION.trailing_zeros();
             let word = if void { word & PERMITS as u32 } else { word };
@@ -62,16 +62,11 @@ impl<const FAIR: bool> Guarded<FAIR> {
         guarded
     }
 
-    fn word(&self) -> &ExplicitWord<u32> {
-        // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { word(&self.semaphore) }
-    }
-
     /// No thread takes permits past the first in the queue once that has requested it; in a fair semaphore, past any
     /// queued thread. Nor does a thread take its place away before it can have lapsed.
     fn watch(&self, record: &Record) {
         let &Record { thread, old, new, .. } = record;
-        if !record.writes(self.word()) {
+        if !record.writes(self.semaphore.word()) {
             return;
         }
         let (first, gone) = (self.first.get() == thread + 1, old & FIRST != 0 && new & FIRST == 0);
@@ -119,10 +114,25 @@ impl<const FAIR: bool> Guarded<FAIR> {
         self.semaphore.release(n);
     }
 
-    fn round(&self, n: u32) {
-        self.semaphore.acquire_many(n).forget();
+    /// Does what a thread that got permits does.
+    fn leave(&self, n: u32) {
         self.got(n);
         self.give(n);
+    }
+
+    fn round(&self, n: u32) {
+        self.semaphore.acquire_many(n).forget();
+        self.leave(n);
+    }
+
+    fn round_soon(&self) {
+        match self.semaphore.try_acquire_until(1, SOON) {
+            Some(permit) => {
+                permit.forget();
+                self.leave(1);
+            }
+            None => saw("gave up"),
+        }
     }
 }
 
@@ -137,21 +147,8 @@ fn wants<const FAIR: bool>(stage: &CheckSetup, size: Size, permits: u32, wants: 
 /// All but the first have no time.
 fn timed<const FAIR: bool>(stage: &CheckSetup, size: Size) {
     let guarded = Guarded::<FAIR>::keep(stage, 1);
-    for thread in 0..size.threads {
-        stage.spawn(move || {
-            for _ in 0..size.rounds {
-                if thread == 0 {
-                    guarded.round(1);
-                } else if let Some(permits) = guarded.semaphore.try_acquire_until(1, SOON) {
-                    permits.forget();
-                    guarded.got(1);
-                    guarded.give(1);
-                } else {
-                    saw("gave up");
-                }
-            }
-        });
-    }
+    stage.spawn_rounds(size.rounds, move || guarded.round(1));
+    stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round_soon());
 }
 
 /// The first thread comes once, and may be stopped in its wait, `anywhere` or while it sleeps: no other thread is kept
@@ -159,14 +156,8 @@ fn timed<const FAIR: bool>(stage: &CheckSetup, size: Size) {
 fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
     let guarded = Guarded::<FAIR>::keep(stage, 1);
     stage.spawn(move || {
-        let acquire = || guarded.semaphore.acquire().forget();
-        if anywhere {
-            stoppable(acquire);
-        } else {
-            acquire();
-        }
-        guarded.got(1);
-        guarded.give(1);
+        stoppable(anywhere, || guarded.semaphore.acquire().forget());
+        guarded.leave(1);
     });
     stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round(1));
     stage.at_end(move || {
@@ -184,16 +175,9 @@ fn gives_up_in_its_stead(stage: &CheckSetup, size: Size) {
     stage.before(0, || {
         guarded.semaphore.acquire().forget();
         guarded.got(1);
-        guarded.word().fetch_or((FIRST | PASSED) as u32, Relaxed);
+        guarded.semaphore.word().fetch_or((FIRST | PASSED) as u32, Relaxed);
     });
-    stage.spawn(move || match guarded.semaphore.try_acquire_until(1, SOON) {
-        Some(permits) => {
-            permits.forget();
-            guarded.got(1);
-            guarded.give(1);
-        }
-        None => saw("gave up"),
-    });
+    stage.spawn(move || guarded.round_soon());
     stage.spawn_many(size.threads - 2, 1, move || guarded.round(1));
     stage.spawn(move || guarded.give(1));
 }
@@ -215,7 +199,5 @@ fn forks<const FAIR: bool>(stage: &CheckSetup, size: Size) {
         guarded.round(1);
     });
     stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round(1));
-    for _ in 1..size.threads {
-        stage.spawn_in_child(move || guarded.round(1));
-    }
+    stage.spawn_in_child(size.threads - 1, move || guarded.round(1));
 }

@@ -2,16 +2,9 @@
 //! `crates/turnwise/src/platform/native`, where all is static and tied to the C library. `tests/transcriptions.rs`
 //! compares the two.
 
-use super::body;
-use crate::explicit::Size;
-use crate::explicit::check::{Body, CheckSetup, bury};
-use crate::explicit::{Explicit, ExplicitWord};
-use crate::platform::saw;
-use crate::table::Call;
-use std::cell::Cell;
-use std::ptr;
+use super::*;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use turnwise::platform::{IntWord, Pause, Platform, Word};
+use turnwise::platform::{IntWord, Pause};
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size): slots(), exits() }
@@ -64,23 +57,16 @@ impl Slots {
 fn slots(stage: &CheckSetup, size: Size) {
     let entry = || Entry { next_free: Word::new(0), taken: Cell::new(false) };
     let slots = stage.keep(Slots { free: Word::new(0), fresh: Word::new(0), table: [entry(), entry()] });
-    for _ in 0..size.threads {
-        stage.spawn(move || {
-            for _ in 0..size.rounds {
-                let Some(index) = slots.pop_free() else {
-                    saw("none left");
-                    continue;
-                };
-                let taken = &slots.table[index as usize].taken;
-                assert!(!taken.replace(true), "slot {index} has two threads");
-                if slots.fresh.peek() as usize == SLOTS {
-                    saw("taken again");
-                }
-                taken.set(false);
-                slots.push_free(index);
-            }
-        });
-    }
+    stage.spawn_many(size.threads, size.rounds, move || {
+        let Some(index) = slots.pop_free() else { return saw("none left") };
+        let taken = &slots.table[index as usize].taken;
+        assert!(!taken.replace(true), "slot {index} has two threads");
+        if slots.fresh.peek() as usize == SLOTS {
+            saw("taken again");
+        }
+        taken.set(false);
+        slots.push_free(index);
+    });
     stage.at_end(move || {
         // One more than exist: a stack that has lost its end may form a cycle.
         let left = (0..=SLOTS).filter_map(|_| slots.pop_free()).count();
@@ -153,15 +139,11 @@ fn exits(stage: &CheckSetup, size: Size) {
         area.leave();
         bury(memory);
     });
-    for _ in 1..size.threads {
-        stage.spawn(move || {
-            for _ in 0..size.rounds {
-                if let Some(cpu) = area.cpu() {
-                    assert_eq!(cpu, 7);
-                    saw("seen");
-                }
-            }
-        });
-    }
+    stage.spawn_many(size.threads - 1, size.rounds, move || {
+        if let Some(cpu) = area.cpu() {
+            assert_eq!(cpu, 7);
+            saw("seen");
+        }
+    });
     stage.at_end(move || assert_eq!(area.observers.peek(), 0));
 }

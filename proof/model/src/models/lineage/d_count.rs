@@ -92,24 +92,23 @@ fn shared_by<V: Policy>(threads: u32) {
     dentry.settled(Some(1));
 }
 
-/// Each thread takes a reference, with nothing but the dentry's place in the cache.
-fn come_and_go<V: Policy>(threads: u32) {
+/// Each thread takes a reference by `get`, with nothing but the dentry's place in the cache, and gives it back.
+fn get_and_go<V: Policy>(threads: u32, get: fn(&DCount<V, Loom>)) {
     let dentry = Dentry::<V>::keep();
     together(threads, move || {
-        dentry.count.get();
+        get(&dentry.count);
         dentry.put();
     });
     dentry.settled(None);
 }
 
-/// Each thread finds the dentry without a reference, takes one and gives it back.
+fn come_and_go<V: Policy>(threads: u32) {
+    get_and_go::<V>(threads, |count| _ = count.get());
+}
+
+/// As a look-up: it may be dead.
 fn find_and_go<V: Policy>() {
-    let dentry = Dentry::<V>::keep();
-    together(2, move || {
-        assert!(dentry.count.get_live(), "nobody kills it");
-        dentry.put();
-    });
-    dentry.settled(None);
+    get_and_go::<V>(2, |count| assert!(count.get_live(), "nobody kills it"));
 }
 
 /// One thread puts the last reference; one takes two, so that a third may find more than 1.

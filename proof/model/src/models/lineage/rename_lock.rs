@@ -1,8 +1,7 @@
 //! `rename_lock`: optimistic readers see what one writer left; blocking readers keep only writers out.
 
 use super::*;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Platform, Word};
+use std::sync::atomic::Ordering::{Acquire, Release};
 use turnwise_lineage::rename_lock::{Exclusive, Policy, RenameLock, SeqExclusive, SeqRw};
 
 impl<V: Policy> Settles for RenameLock<V, Loom> {}
@@ -18,29 +17,25 @@ fn tree<V: Policy>(call: &mut Call) -> Body {
     }
 }
 
-type U32 = <Loom as Platform>::U32;
-
 /// A lock with two words that writers leave equal, and data for blocking readers.
 struct Tree<V: Policy> {
     raw: RenameLock<V, Loom>,
-    first: U32,
-    second: U32,
+    words: [LoomU32; 2],
     data: Protected,
-    readers: U32,
+    readers: LoomU32,
 }
 
 impl<V: Policy> Tree<V> {
     fn keep() -> &'static Self {
-        let zero = || U32::new(0);
-        keep(Tree { raw: RenameLock::new_in(), first: zero(), second: zero(), data: Protected::new(), readers: zero() })
+        let zero = || LoomU32::new(0);
+        keep(Tree { raw: RenameLock::new_in(), words: [zero(), zero()], data: Protected::new(), readers: zero() })
     }
 
     fn write(&self) {
         self.raw.lock();
         self.data.add();
         let value = self.data.get();
-        self.first.store(value, Release);
-        self.second.store(value, Release);
+        self.words.iter().for_each(|word| word.store(value, Release));
         // SAFETY: acquired above.
         unsafe { self.raw.unlock() };
     }
@@ -49,9 +44,9 @@ impl<V: Policy> Tree<V> {
         let mut how = "at once";
         loop {
             let sequence = self.raw.read_begin();
-            let pair = (self.first.load(Acquire), self.second.load(Acquire));
+            let pair = self.words.each_ref().map(|word| word.load(Acquire));
             if !self.raw.read_retry(sequence) {
-                assert_eq!(pair.0, pair.1, "half of what a writer wrote");
+                assert_eq!(pair[0], pair[1], "half of what a writer wrote");
                 saw(how);
                 return;
             }

@@ -106,10 +106,15 @@ impl<L: LockSet<Loom>> Tree<L> {
     }
 
     /// The calling thread does `here`, another one `there`.
-    fn beside(&'static self, there: impl FnOnce(&'static Self) + Send + 'static, here: impl FnOnce(&'static Self)) {
+    fn beside(
+        &'static self,
+        there: impl FnOnce(&'static Self) + Send + 'static,
+        here: impl FnOnce(&'static Self),
+    ) -> &'static Self {
         let other = spawn(move || there(self));
         here(self);
         other.join();
+        self
     }
 
     /// All threads have left: only the roots stay when all is reclaimed, also that of an unmounted mount.
@@ -145,14 +150,13 @@ fn path_and_rename<L: LockSet<Loom>>() {
             }
             drop(at);
         },
-    );
-    tree.settled(1);
+    )
+    .settled(1);
 }
 
 fn look_up_and_reclaim() {
     let tree = Tree::<Lean>::keep(&["/a"]);
-    tree.beside(Tree::reclaim, |tree| tree.find("/a"));
-    tree.settled(1);
+    tree.beside(Tree::reclaim, |tree| tree.find("/a")).settled(1);
 }
 
 fn look_and_reclaim() {
@@ -161,8 +165,8 @@ fn look_and_reclaim() {
     tree.beside(Tree::reclaim, |tree| {
         assert_eq!(tree.look("/a").expect("it is there all the time").number, number);
         saw("found");
-    });
-    tree.settled(1);
+    })
+    .settled(1);
 }
 
 fn look_and_remove() {
@@ -184,8 +188,7 @@ fn look_and_remove() {
 fn look_up_and_rename() {
     let name = names(true, 1).remove(0);
     let tree = Tree::<Lean>::keep(&["/a", &name]);
-    tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a"));
-    tree.settled(1);
+    tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a")).settled(1);
 }
 
 /// A dentry before the one looked up goes to another chain, in front of a new dentry there.
@@ -196,8 +199,7 @@ fn go_astray() {
         tree.make(&elsewhere[0]).expect("a new directory");
         tree.rename(&before[0], &elsewhere[1]);
     };
-    tree.beside(move_away, |tree| tree.find("/a"));
-    tree.settled(1);
+    tree.beside(move_away, |tree| tree.find("/a")).settled(1);
 }
 
 /// One thread makes two names in one chain and removes the later, which is before the other one.
@@ -209,16 +211,14 @@ fn look_up_and_make() {
         tree.make(&name).expect("a new directory");
         tree.remove(&name);
     };
-    tree.beside(make, |tree| tree.may_find(0, "/a"));
-    tree.settled(1);
+    tree.beside(make, |tree| tree.may_find(0, "/a")).settled(1);
 }
 
 fn turns_positive() {
     let tree = Tree::<Lean>::keep(&[]);
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
     // A user who is not root asks the inode for search permission.
-    tree.beside(|tree| tree.make("/a").expect("a new directory"), |tree| tree.may_find(1, "/a/."));
-    tree.settled(1);
+    tree.beside(|tree| tree.make("/a").expect("a new directory"), |tree| tree.may_find(1, "/a/.")).settled(1);
 }
 
 fn look_up_and_mount() {
@@ -272,6 +272,6 @@ fn parent_and_rename() {
         let is_other = parent.inode_number() == tree.look_up("/b").expect("it is there").inode_number();
         saw(if is_other { "after" } else { "before" });
         drop((at, parent));
-    });
-    tree.settled(1);
+    })
+    .settled(1);
 }

@@ -86,11 +86,16 @@ impl Book {
 }
 
 fn changes(config: Config, threads: usize, rounds: u32) {
-    let book = Book::keep(config);
+    change_all(Book::keep(config), threads, rounds, || ());
+}
+
+/// All threads change something, `rounds` times each; then `end` ends what runs beside them.
+fn change_all(book: &'static Book, threads: usize, rounds: u32, end: impl FnOnce()) {
     let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
     let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
     body(0)();
     join(others);
+    end();
     book.settled(threads as u32 * rounds);
 }
 
@@ -98,14 +103,11 @@ fn changes(config: Config, threads: usize, rounds: u32) {
 fn served(config: Config, threads: usize, rounds: u32) {
     let book = Book::keep(config);
     let server = spawn(|| book.journal.serve());
-    let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
-    let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
-    body(0)();
-    join(others);
-    while !book.journal.is_served() {
-        Loom::pause(Pause::Relax);
-    }
-    book.journal.dismiss();
-    server.join();
-    book.settled(threads as u32 * rounds);
+    change_all(book, threads, rounds, || {
+        while !book.journal.is_served() {
+            Loom::pause(Pause::Relax);
+        }
+        book.journal.dismiss();
+        server.join();
+    });
 }
