@@ -1,4 +1,4 @@
-//! Macros for functions that only jump to another function, mostly with one more argument. They have no frame: the
+//! Macros for functions that only jump to another function with one more argument. They have no frame: the
 //! target returns to their caller, and an unwinder does not see them.
 
 /// Defines functions that jump to a function with one more argument, the address to which the call returns.

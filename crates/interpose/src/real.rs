@@ -22,8 +22,12 @@ pub struct Symbol {
 impl Symbol {
     /// Describes a function of one of the table's kinds.
     pub const fn new(kind: &str, name: &'static CStr) -> Symbol {
-        let asked = matches!(kind.as_bytes(), b"asked");
-        let has_two = matches!(kind.as_bytes(), b"cond") && cfg!(target_arch = "x86_64");
+        let (asked, has_two) = match kind.as_bytes() {
+            b"plain" | b"passing" | b"ours" => (false, false),
+            b"asked" => (true, false),
+            b"cond" => (false, cfg!(target_arch = "x86_64")),
+            _ => panic!("no kind of which there is a next function"),
+        };
         Symbol { name, version: if has_two { Some(c"GLIBC_2.3.2") } else { None }, other: None, asked }
     }
 

@@ -93,10 +93,10 @@ const _: () = {
     assert!(offset_of!(Header, settings) / LINE < offset_of!(Header, locks_used) / LINE);
 };
 
-/// A record of which the file has several in a row.
+/// A record of which the file has one, or several in a row.
 ///
 /// # Safety
-/// From `START`, the file has `COUNT` of them, which consist of atomics.
+/// From `START`, which is aligned for them, the file has `COUNT` of them, which consist of atomics.
 pub unsafe trait Part: Sized {
     /// The offset of the first.
     const START: usize;

@@ -55,7 +55,7 @@ pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'st
     Some(detail)
 }
 
-/// The number of distributions that there may be, to make more.
+/// One more distribution is made only while there are fewer than this.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
     /// For locks of which only the first acquisitions were measured: 10 MB of them.

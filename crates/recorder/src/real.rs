@@ -30,8 +30,10 @@ pub(crate) fn look_up_all() {
     if next_is_preload() {
         events::look_up();
         // It has these under a version only, which `dlsym` passes over.
-        for (name, address) in [(c"turnwise_prctl", &prctl::ADDRESS), (c"turnwise_syscall", &syscall::ADDRESS)] {
-            let found = Symbol::new("plain", name).find();
+        const PRCTL: Symbol = Symbol::new("plain", c"turnwise_prctl");
+        const SYSCALL: Symbol = Symbol::new("plain", c"turnwise_syscall");
+        for (symbol, address) in [(PRCTL, &prctl::ADDRESS), (SYSCALL, &syscall::ADDRESS)] {
+            let found = symbol.find();
             if !found.is_null() {
                 address.store(found, Relaxed);
             }

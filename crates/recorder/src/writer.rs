@@ -29,8 +29,9 @@ pub(crate) struct Cursor {
     pages: Cell<u32>,
 }
 
-/// Returns N where at most one in N records of a kind is to be kept, of which there are `pages` so far. As room gets
-/// scarce, fewer are kept, so that the end of a long run is also covered. `None`: there is no more room.
+/// Returns N where one in N records of a kind is to be kept (of steps: at most one in N parts of a thread's time), of
+/// which there are `pages` so far. As room gets scarce, fewer are kept, so that the end of a long run is also covered.
+/// `None`: there is no more room.
 pub(crate) fn one_in(pages: &AtomicU64) -> Option<u64> {
     /// The most pages of a kind: 64 MB.
     const MOST: u64 = (64 << 20) / file::PAGE;

@@ -27,7 +27,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// ```
 /// use turnwise::{SpinLock, backoff::Backoff, platform::Platform};
 ///
-/// /// Rests for 300 ns between two polls.
+/// /// Rests for 300 ns after every few polls.
 /// struct Steady;
 ///
 /// impl Backoff for Steady {
@@ -47,7 +47,8 @@ pub trait Backoff: Sized + Send + Sync + 'static {
     /// Whether the policy reads the owner's [`mark`](Backoff::mark): then it is only for locks without an order.
     const READS_MARKS: bool = false;
 
-    /// The number of owners before the caller up to which it polls continuously.
+    /// The number of owners before the caller up to which it polls continuously. 0: it backs off whenever the lock is
+    /// held; `u32::MAX`: never.
     const NEAR: u32 = 0;
 
     /// Returns the state at the start of a wait.
@@ -64,7 +65,8 @@ pub trait Backoff: Sized + Send + Sync + 'static {
     /// for a ticket lock; for a held lock without an order the owner's [`mark`](Backoff::mark).
     fn pause_ns<P: Platform>(&mut self, turns: u32) -> u64;
 
-    /// Returns whether a single poll comes before the next pause, not several: where the caller has backed off before.
+    /// Returns whether only one poll comes before the next pause, rather than several: as [`Exponential`] does once it
+    /// has backed off.
     #[must_use]
     fn has_paused(&self) -> bool {
         false

@@ -99,7 +99,9 @@ impl WaitTimeoutResult {
 ///     *READY.lock() = true;
 ///     CHANGED.notify_one();
 /// });
-/// CHANGED.wait_while(&mut READY.lock(), |ready| !*ready);
+/// let mut ready = READY.lock();
+/// CHANGED.wait_while(&mut ready, |ready| !*ready);
+/// assert!(*ready, "and the mutex is held");
 /// ```
 #[repr(C)]
 pub struct Condvar<P: Platform = DefaultPlatform> {

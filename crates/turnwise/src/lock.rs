@@ -76,9 +76,9 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         lock: lock.raw.lock();
         /// Acquires the lock if it is free.
         try_lock: lock.raw.try_lock();
-        /// The raw lock's documentation states how this affects the order of waiters. (A
-        /// [`Deadline`](crate::platform::Deadline) can name a point on another platform's clock, which
-        /// `std::time::Instant` cannot.)
+        /// The raw lock's documentation states how this affects the order of waiters. (Deadlines are
+        /// [`Deadline`](crate::platform::Deadline)s: a `std::time::Instant` cannot name a point on another platform's
+        /// clock.)
         try_lock_for, try_lock_until: lock.raw.lock_until(deadline);
     }
 }
@@ -86,7 +86,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
 impl<R: RawLock, T: ?Sized, const SHARED: bool> Lock<R, T, SHARED> {
     const EXCLUDES_ITS_OWNER: () =
         assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data");
-    const HOW: How = if R::REENTRANT { How::Again } else { How::Write };
+    pub(crate) const HOW: How = if R::REENTRANT { How::Again } else { How::Write };
 
     /// Returns the order checker's name for this lock.
     #[inline]
@@ -175,6 +175,15 @@ pub struct LockGuard<'a, R: RawLock, T: ?Sized, const SHARED: bool = false> {
     marker: PhantomData<(&'a mut T, R::GuardMarker)>,
 }
 
+// SAFETY: contract of `RawLock` (3): with such a marker any thread may release it; the rest of the guard is a shared
+// `Lock` and a `&mut T`. (The fields decide the same, but rustdoc does not see that.)
+unsafe impl<R: RawLock, T: ?Sized + Send, const SHARED: bool> Send for LockGuard<'_, R, T, SHARED>
+where
+    Lock<R, T, SHARED>: Sync,
+    R::GuardMarker: Send,
+{
+}
+
 guard_traits!(
     [R: RawLock, T: ?Sized, const SHARED: bool] LockGuard<'_, R, T, SHARED>,
     |this| this.lock.raw(),
@@ -203,9 +212,10 @@ impl<'a, R: RawLock, T: ?Sized, const SHARED: bool> LockGuard<'a, R, T, SHARED> 
         &this.lock.raw
     }
 
-    /// Returns the lock of this guard.
+    /// Returns the lock of this guard, for as long as the guard is borrowed: the guard may be shared with a thread that
+    /// must not have the data alone.
     #[must_use]
-    pub fn mutex(this: &Self) -> &'a Lock<R, T, SHARED> {
+    pub fn mutex(this: &Self) -> &Lock<R, T, SHARED> {
         this.lock
     }
 

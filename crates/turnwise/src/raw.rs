@@ -107,7 +107,8 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
 /// use turnwise::{RawMutex, RawTimedLock};
 ///
 /// let passed = Deadline { clock: Clock::Monotonic, at: 1 };
-/// assert!(RawMutex::new().lock_until(passed), "it is free");
+/// let lock = RawMutex::new();
+/// assert!(lock.lock_until(passed) && !lock.lock_until(passed), "free, then held");
 /// ```
 pub unsafe trait RawTimedLock: RawLock {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
@@ -150,10 +151,11 @@ pub unsafe trait RawRwLock: RawLock {
 ///
 /// ```
 /// use turnwise::platform::{Clock, Deadline};
-/// use turnwise::{RawRwSem, RawTimedRwLock};
+/// use turnwise::{RawRwSem, RawTimedLock, RawTimedRwLock};
 ///
 /// let passed = Deadline { clock: Clock::Monotonic, at: 1 };
-/// assert!(RawRwSem::new().read_until(passed), "it is free");
+/// let lock = RawRwSem::new();
+/// assert!(lock.lock_until(passed) && !lock.read_until(passed), "free, then held");
 /// ```
 pub unsafe trait RawTimedRwLock: RawRwLock + RawTimedLock {
     /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.

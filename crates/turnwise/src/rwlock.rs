@@ -45,7 +45,7 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
     }
 
     acquisitions! {
-        How::Write, |lock, deadline| LockGuard::new[lock] -> LockGuard<'_, R, T, true>, R::Platform where RawTimedLock;
+        Self::HOW, |lock, deadline| LockGuard::new[lock] -> LockGuard<'_, R, T, true>, R::Platform where RawTimedLock;
 
         /// Acquires the lock for writing.
         write: lock.raw().lock();
@@ -55,7 +55,7 @@ impl<R: RawRwLock, T: ?Sized> RwLock<R, T> {
     }
 }
 
-impl<R: RawRwLock, T: ?Sized + fmt::Debug> fmt::Debug for RwLock<R, T> {
+impl<R: RawRwLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T, true> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show_data(f.debug_struct(R::NAME), self.try_read())
     }

@@ -1,4 +1,4 @@
-//! Models of every lock: all their interleavings and reorderings within stated bounds, one file per lock.
+//! Models of every lock: all their interleavings and reorderings within stated bounds.
 //!
 //! | module | what |
 //! |---|---|

@@ -62,9 +62,12 @@ pub struct Report {
     pub unnamed: Vec<(UseSite, u64)>,
 }
 
+/// Runs a model or a check, so wide, with these mutations.
+type Run = dyn Fn(Width, &[Mutation]) -> Outcome;
+
 /// What a mutant is tried on: a model or a check.
 struct Trial {
-    run: Box<dyn Fn(Width, &[Mutation]) -> Outcome>,
+    run: Box<Run>,
     /// It knows of orderings: words of explicit-state checks have a single order.
     sees_orders: bool,
 }

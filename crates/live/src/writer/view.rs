@@ -197,6 +197,7 @@ impl View {
     /// Returns a record of the file by its place; `None`: there is none of this place, or no room for it. A page that
     /// was never written is made writable like others, since even reading it may find no room.
     pub(super) fn at<T: Part>(&self, place: usize) -> Option<&'static T> {
+        const { assert!(T::START.is_multiple_of(align_of::<T>())) };
         if place >= T::COUNT {
             return None;
         }

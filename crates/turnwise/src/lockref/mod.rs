@@ -39,7 +39,7 @@
 //!     LockRefCellGuard::refs(&mut last).put();
 //!     drop(last);
 //!     TABLE.lock().retain(|other| !std::ptr::eq(*other, entry));
-//!     // Dead, no longer in the table, and there is no other reference: here it may be freed.
+//!     // Dead, no longer in the table, without references: a program that keeps raw pointers frees it here.
 //! }
 //!
 //! let (first, second) = (find(7), find(7));

@@ -405,11 +405,7 @@ impl<P: Platform> RawMutex<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for RawMutex<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawMutex").field("locked", &self.is_locked()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] RawMutex<P>, |lock| locked: lock.is_locked());
 
 #[cfg(all(test, feature = "native"))]
 mod tests {

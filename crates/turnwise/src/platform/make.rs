@@ -57,8 +57,8 @@ macro_rules! first_value {
 /// Defines `const_new_in` and `new_in` of the type `$name`, which make `$what`, with fields as [`first_value`] says;
 /// and, after `default`, also `new` and `Default` on the default platform. After the name come the parameters before
 /// the platform, as declared and as used; with `plain` in front, `new` is for their defaults alone, so that it needs no
-/// annotation. `$pointee` is that of the type's pointers. With `of` the constructors take a number, which is too large
-/// in the case `$panics`.
+/// annotation. `$pointee` is that of the type's pointers. With `of` the constructors take a number; `$panics` says when
+/// it is too large.
 macro_rules! raw_constructors {
     (plain $name:ident [$($parameter:tt)*] [$($argument:tt)*], $($rest:tt)*) => {
         raw_constructors!(new $name [] [], $($rest)*);
@@ -275,7 +275,7 @@ macro_rules! watched {
     }};
 }
 
-/// Implements `Debug` of a type as these values.
+/// Implements `Debug` for a type: it shows these values.
 macro_rules! shows {
     ([$($parameters:tt)*] $name:ident<$($argument:tt),*>, |$this:ident| $($field:ident: $value:expr),*) => {
         impl<$($parameters)*> core::fmt::Debug for $name<$($argument),*> {

@@ -297,7 +297,8 @@ pub enum Lane {
 }
 
 /// A machine on which locks run. See the module's documentation. What is not defined is as on a machine without threads
-/// of its own, [`Bare`]: no thread has an identity, and spinners poll.
+/// of its own, [`Bare`]: no thread has an identity, and spinners poll. [`Platform::current`], [`Platform::me`] and
+/// [`Platform::slot`] belong together: define all three or none.
 ///
 /// # Safety
 /// [`Platform::current`] and [`Platform::me`] must never identify two live threads by one token other than
@@ -368,8 +369,12 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
             if ready(value) {
                 return Ok(value);
             }
-            if limit.until.is_some_and(|at| Self::now() >= at) {
+            let is_due = || limit.need_resched && Self::preempt(Preempt::IsDue) == Some(true);
+            if limit.until.is_some_and(|at| Self::now() >= at) || is_due() {
                 return Err(SpinEnd::Deadline);
+            }
+            if limit.owner.is_some_and(|owner| Self::on_cpu(owner) == OnCpu::NotRunning) {
+                return Err(SpinEnd::NotRunning);
             }
             Self::pause(Pause::Relax);
         }

@@ -260,12 +260,14 @@ shows!([P: Platform] RawSeqRwLock<P>, |lock| sequence: lock.sequence.load(Relaxe
 /// the data at the start, and stays, there is only the second.
 ///
 /// ```
-/// let lock = turnwise::RawSeqRwLock::new();
-/// let (mut reader, mut passes) = (lock.reader(), 1);
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// let (lock, part) = (turnwise::RawSeqRwLock::new(), AtomicU64::new(7));
+/// let (mut reader, mut seen) = (lock.reader(), part.load(Relaxed));
 /// while reader.retry() {
-///     passes += 1; // what the last pass has read is void
+///     seen = part.load(Relaxed); // what the first pass has read is void
 /// }
-/// assert_eq!(passes, 1);
+/// assert_eq!(seen, 7);
 /// ```
 #[must_use = "what was read is valid only once `retry` has returned `false`"]
 pub struct SeqReader<'a, P: Platform = DefaultPlatform> {

@@ -1,4 +1,5 @@
-//! The scenes of the models, one file per lock; `own.toml` and `lab.toml` have the models.
+//! The scenes of the models, one file per lock (most of the papers' locks share one); `own.toml` and `lab.toml` have
+//! the models.
 //!
 //! A scene is a function that loom runs once per interleaving. Each keeps the numbers small: two or three threads that
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a
@@ -144,7 +145,7 @@ impl Section for Data {
                 self.data.add();
                 self.writes.fetch_add(1, Relaxed);
             }
-            (Who::Writer, false) => {}
+            (Who::Writer, false) => _ = self.data.get(), // still its own
             (_, true) => self.seen.store(self.data.get(), Relaxed),
             (_, false) => assert_eq!(self.data.get(), self.seen.load(Relaxed), "a writer came between"),
         }

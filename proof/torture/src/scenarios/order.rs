@@ -33,8 +33,8 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
 /// A waiter that is overtaken for this long starves. The locks guarantee far less; a busy machine adds time slices.
 const STARVED_AFTER: Duration = Duration::from_secs(1);
 
-/// The first thread occasionally does `comes`, which calls the function that it gets when it is in; the others do
-/// `torments` all the time, and to the end of any wait.
+/// The first thread occasionally does `comes`, which calls the function passed to it as soon as it is in; the others do
+/// `torments` all the time, and until no wait is left.
 pub(super) fn harass(
     arena: &'static Arena,
     record: &LockRecord,

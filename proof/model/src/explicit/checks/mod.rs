@@ -192,13 +192,16 @@ fn start<T>(stage: &CheckSetup, rounds: u32, shared: &'static T, roles: &'static
     }
 }
 
+/// What a thread does with a lock and its section.
+type Step<L> = fn(&Pages<L>);
+
 /// Each thread comes once, by the first function that its number gives, and leaves by the second; the last one frees
 /// the lock right after its release.
 fn freed<L: RawLock<Platform = Explicit>>(
     stage: &CheckSetup,
     size: Size,
     guarded: &'static Pages<L>,
-    does: fn(usize) -> [fn(&Pages<L>); 2],
+    does: fn(usize) -> [Step<L>; 2],
 ) {
     for thread in 0..size.threads {
         let [enter, leave] = does(thread);

@@ -106,7 +106,7 @@ fn come_and_go<V: Policy>(threads: u32) {
     get_and_go::<V>(threads, |count| _ = count.get());
 }
 
-/// As a look-up: it may be dead.
+/// Each takes it as a look-up does, which must not find a dead one; no thread kills it here.
 fn find_and_go<V: Policy>() {
     get_and_go::<V>(2, |count| assert!(count.get_live(), "nobody kills it"));
 }
