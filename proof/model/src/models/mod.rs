@@ -1,5 +1,4 @@
-//! The scenes of the models, one file per lock (most of the papers' locks share one); `own.toml` and `lab.toml` have
-//! the models.
+//! The scenes of the models, one file per lock (papers' locks share one); `own.toml` and `lab.toml` have the models.
 //!
 //! A scene is a function that loom runs once per interleaving. Each keeps the numbers small: two or three threads that
 //! acquire once or twice. Data that a lock protects is a loom cell next to the raw lock, so that an access without a

@@ -192,7 +192,6 @@ fn start<T>(stage: &CheckSetup, rounds: u32, shared: &'static T, roles: &'static
     }
 }
 
-/// What a thread does with a lock and its section.
 type Step<L> = fn(&Pages<L>);
 
 /// Each thread comes once, by the first function that its number gives, and leaves by the second; the last one frees
