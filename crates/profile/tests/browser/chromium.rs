@@ -97,16 +97,25 @@ impl Browser {
     /// Returns the value of an expression in the page.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let result = self.ask("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}));
+        let result = self.evaluate(expression);
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
         result["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true.
+    fn evaluate(&mut self, expression: &str) -> Value {
+        self.ask("Runtime.evaluate", json!({"expression": expression, "returnByValue": true}))
+    }
+
+    /// Waits until an expression is true. While the page draws itself, an element may be missing, and the expression
+    /// throws.
     pub(crate) fn until(&mut self, expression: &str) {
         let start = std::time::Instant::now();
-        while self.value(expression) != json!(true) {
-            assert!(start.elapsed() < PATIENCE, "never: {expression}");
+        loop {
+            let result = self.evaluate(expression);
+            if result["result"]["value"] == json!(true) {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "never: {expression}: {result}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
