@@ -227,9 +227,15 @@ shows!([P: Platform] RawReentrantMutex<P>, |lock| locked: lock.mutex.is_locked()
 /// use turnwise::ReentrantMutex;
 ///
 /// static DEPTH: ReentrantMutex<Cell<u32>> = ReentrantMutex::new(Cell::new(0));
-/// let (outer, inner) = (DEPTH.lock(), DEPTH.lock());
-/// inner.set(7);
-/// assert_eq!(outer.get(), 7);
+/// fn descend(levels: u32) {
+///     let depth = DEPTH.lock();
+///     depth.set(depth.get() + 1);
+///     if levels > 1 {
+///         descend(levels - 1);
+///     }
+/// }
+/// descend(3);
+/// assert_eq!(DEPTH.lock().get(), 3);
 /// ```
 pub type ReentrantMutex<T, P = DefaultPlatform> = Lock<RawReentrantMutex<P>, T>;
 

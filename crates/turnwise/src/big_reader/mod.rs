@@ -26,7 +26,10 @@ use crate::rwlock::{RwLock, RwLockReadGuard};
 /// use turnwise::BigReaderLock;
 ///
 /// static ROUTES: BigReaderLock<[u32; 2]> = BigReaderLock::new([1, 9]);
-/// ROUTES.write()[1] = 10;
+/// std::thread::scope(|s| {
+///     s.spawn(|| ROUTES.write()[1] = 10);
+///     s.spawn(|| assert!(ROUTES.read()[1] >= 9));
+/// });
 /// assert_eq!(*ROUTES.read(), [1, 10]);
 /// ```
 pub type BigReaderLock<T, const N: usize = 64, P = DefaultPlatform> = RwLock<RawBigReaderLock<N, P>, T>;

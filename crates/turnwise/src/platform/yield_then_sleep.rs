@@ -10,12 +10,17 @@ use crate::wait::limits;
 /// since under a real-time policy a thread of lower priority runs only while the waiter sleeps.
 ///
 /// ```
+/// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// use turnwise::platform::{DefaultPlatform, YieldThenSleep};
 ///
-/// let (mut yielder, mut polls) = (YieldThenSleep::new(), 0..3);
-/// while polls.next().is_some() {
-///     yielder.wait::<DefaultPlatform>();
-/// }
+/// let done = AtomicBool::new(false);
+/// std::thread::scope(|s| {
+///     s.spawn(|| done.store(true, Relaxed));
+///     let mut yielder = YieldThenSleep::new();
+///     while !done.load(Relaxed) {
+///         yielder.wait::<DefaultPlatform>();
+///     }
+/// });
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct YieldThenSleep {

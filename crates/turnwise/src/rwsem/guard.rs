@@ -15,7 +15,9 @@ use core::time::Duration;
 ///
 /// let names = RwSem::new(vec!["a"]);
 /// let guard = names.upgradable_read();
-/// RwSemUpgradableGuard::upgrade(guard).push("b"); // no writer came in between
+/// if !guard.contains(&"b") {
+///     RwSemUpgradableGuard::upgrade(guard).push("b"); // no writer came in between
+/// }
 /// assert_eq!(*names.read(), ["a", "b"]);
 /// ```
 #[must_use = "the lock is released at once if the guard is dropped"]

@@ -46,7 +46,10 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// use turnwise::RwSem;
 ///
 /// static LIMITS: RwSem<[u32; 2]> = RwSem::new([1, 9]);
-/// LIMITS.write()[1] = 10;
+/// std::thread::scope(|s| {
+///     s.spawn(|| LIMITS.write()[1] = 10);
+///     s.spawn(|| assert!(LIMITS.read()[1] >= 9));
+/// });
 /// assert_eq!(*LIMITS.read(), [1, 10]);
 /// ```
 pub type RwSem<T, P = DefaultPlatform> = SharedLock<RawRwSem<P>, T>;
@@ -96,8 +99,13 @@ impl<T: ?Sized, P: Platform> SharedLock<RawRwSem<P>, T> {
         /// use it, too, but an unbroken succession of readers can starve writers, and a thread that upgrades.
         ///
         /// ```
-        /// let lock = turnwise::RwSem::new(7);
-        /// assert_eq!(*lock.read() + *lock.read_recursive(), 14);
+        /// let lock = turnwise::RwSem::new(1);
+        /// let first = lock.read();
+        /// std::thread::scope(|s| {
+        ///     s.spawn(|| *lock.write() = 2);
+        ///     assert_eq!(*lock.read_recursive(), 1);
+        ///     drop(first);
+        /// });
         /// ```
         read_recursive: lock.raw().read_with(Prefer::Readers, None);
         /// Acquires the lock for reading like [`RwSem::read_recursive`], unless a writer holds it.

@@ -7,7 +7,10 @@ use super::raw::{FULL, HANDOFF, UPGRADABLE, WRITER, WRITERS};
 /// ```
 /// use turnwise::{RawRwSem, rwsem::Prefer};
 ///
-/// assert!(RawRwSem::new().read_with(Prefer::Readers, None));
+/// let lock = RawRwSem::new();
+/// assert!(lock.read_with(Prefer::Readers, None));
+/// // SAFETY: this thread has just acquired it for reading.
+/// unsafe { lock.unlock_read_with(Prefer::Readers) };
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(clippy::exhaustive_enums, reason = "there is no third side")]

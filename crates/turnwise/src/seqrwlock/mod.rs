@@ -34,7 +34,15 @@ pub const READ_TRIES: u32 = 4;
 /// use turnwise::SeqRwLock;
 ///
 /// static BOUNDS: SeqRwLock<(u64, u64)> = SeqRwLock::new((0, 10));
-/// *BOUNDS.write() = (5, 15);
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         let (low, high) = BOUNDS.read();
+///         assert_eq!(high - low, 10);
+///     });
+///     let mut bounds = BOUNDS.write();
+///     bounds.0 += 5;
+///     bounds.1 += 5;
+/// });
 /// assert_eq!(BOUNDS.read(), (5, 15));
 /// assert_eq!(BOUNDS.read_with(|bounds| bounds.0 + bounds.1), 20);
 /// assert_eq!(*BOUNDS.blocking_read(), (5, 15));
