@@ -92,10 +92,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     /// As [`File::write`].
     pub fn append(&self, from: &[u8]) -> Result<usize, Errno> {
         self.for_writing()?;
-        self.change(|file, space| {
-            let end = file.stat().size;
-            file.write(space, end, from)
-        })
+        self.change(|file, space| file.append(space, from))
     }
 
     /// Makes a change of the file, under its lock and, inside that, in a handle of the journal.
