@@ -155,7 +155,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             // SAFETY: guaranteed by the caller.
             if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
                 drop(pin);
-                self.shrink_to(self.cache_bytes, BATCH);
+                self.shrink_while(BATCH, |dcache| dcache.lru.0.len().1 > self.cache_bytes);
             }
         });
     }
@@ -233,10 +233,6 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// Reclaims up to `wanted` unused dentries, oldest first; returns how many.
     pub(crate) fn shrink(&self, wanted: usize) -> usize {
         self.shrink_while(wanted, |_| true)
-    }
-
-    fn shrink_to(&self, bytes: usize, most: usize) {
-        self.shrink_while(most, |dcache| dcache.lru.0.len().1 > bytes);
     }
 
     fn shrink_while(&self, wanted: usize, more: impl Fn(&Self) -> bool) -> usize {

@@ -104,12 +104,6 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         self.turns.load(Relaxed)
     }
 
-    /// Makes a change that is one handle.
-    pub fn change<R>(&self, change: Change, work: impl FnOnce() -> R) -> R {
-        let _handle = self.start(change);
-        work()
-    }
-
     /// Makes a change that shortens a file: until that is done the file is an orphan, so that a crash in between would
     /// be found.
     pub fn truncate<R>(&self, inode: u64, work: impl FnOnce() -> R) -> R {
