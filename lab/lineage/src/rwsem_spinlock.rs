@@ -4,7 +4,7 @@
 //! | bytes | word | meaning |
 //! |---|---|---|
 //! | 4 | activity | how many readers have the lock; 0: free; -1: a writer has it |
-//! | 8 | `wait_lock` | guards everything else: [`KernelTicketLock`](crate::KernelTicketLock) |
+//! | 8 | `wait_lock` | guards everything else: [`KernelTicketLock`] |
 //! | 16 | list | the waiters, longest first |
 //!
 //! Every operation is a section under `wait_lock`. Invariants:
@@ -18,7 +18,8 @@
 //! **A release touches the lock after another thread has it**: a granted waiter leaves without `wait_lock`, which the
 //! granter still has.
 
-use crate::wait::{Kind, Locked, WaitList, Waiter};
+use crate::ticket::KernelTicketLock;
+use crate::wait::{Kind, List, Locked, Waiter};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -45,7 +46,8 @@ versions! {
 #[repr(C)]
 pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     activity: P::U32,
-    list: WaitList<P>,
+    wait_lock: KernelTicketLock<P>,
+    list: List<P>,
     policy: PhantomData<V>,
 }
 
@@ -58,12 +60,17 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     type GuardMarker = GuardNoSend;
 
     fn new_in() -> Self {
-        RwsemSpinlock { activity: P::U32::new(FREE), list: WaitList::new_in(), policy: PhantomData }
+        RwsemSpinlock {
+            activity: P::U32::new(FREE),
+            wait_lock: KernelTicketLock::new_in(),
+            list: List::new_in(),
+            policy: PhantomData,
+        }
     }
 
     /// Acquires the lock for writing (`down_write`).
     fn lock(&self) {
-        let list = self.list.lock();
+        let list = self.list.lock(&self.wait_lock);
         if V::STEALS {
             drop(list.wait_until(|_| (), Waiter::sleep, |list, _| self.admit_writer(list)));
         } else if !self.admit_writer(&list) {
@@ -74,13 +81,13 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     /// Acquires the lock for writing if it is free (`down_write_trylock`): with [`Fifo`] only if there are no waiters,
     /// with [`Stealing`] in any case.
     fn try_lock(&self) -> bool {
-        self.admit_writer(&self.list.lock())
+        self.admit_writer(&self.list.lock(&self.wait_lock))
     }
 
     /// Releases the write lock (`up_write`) to the first in the list, and if that is a reader, to all readers before
     /// the first writer.
     unsafe fn unlock(&self) {
-        let mut list = self.list.lock();
+        let mut list = self.list.lock(&self.wait_lock);
         self.activity.store(FREE, Relaxed);
         if self.grant_readers(&mut list) == 0 {
             self.let_writer(&mut list);
@@ -96,7 +103,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
 unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
     /// Acquires the lock for reading (`down_read`): at once if no writer has it and there are no waiters.
     fn read(&self) {
-        let list = self.list.lock();
+        let list = self.list.lock(&self.wait_lock);
         if !self.admit_reader(&list) {
             list.wait_for_grant(Kind::Read, |_| ());
         }
@@ -104,12 +111,12 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
 
     /// Acquires the lock for reading if no writer has it and there are no waiters (`down_read_trylock`).
     fn try_read(&self) -> bool {
-        self.admit_reader(&self.list.lock())
+        self.admit_reader(&self.list.lock(&self.wait_lock))
     }
 
     /// Releases a read lock (`up_read`); the last reader lets the first in the list, a writer, continue.
     unsafe fn unlock_read(&self) {
-        let mut list = self.list.lock();
+        let mut list = self.list.lock(&self.wait_lock);
         let readers = self.activity.load(Relaxed) - 1;
         self.activity.store(readers, Relaxed);
         if readers == FREE {
@@ -124,7 +131,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// # Safety
     /// The caller has the write lock, and has a read lock afterwards.
     pub unsafe fn downgrade(&self) {
-        let mut list = self.list.lock();
+        let mut list = self.list.lock(&self.wait_lock);
         self.activity.store(1, Relaxed);
         self.grant_readers(&mut list);
     }

@@ -5,7 +5,7 @@
 //! | bytes | word | meaning |
 //! |---|---|---|
 //! | 8 | count | signed: see below |
-//! | 8 | `wait_lock` | guards the list: [`KernelTicketLock`](crate::KernelTicketLock) |
+//! | 8 | `wait_lock` | guards the list: [`KernelTicketLock`] |
 //! | 16 | list | the waiters, longest first |
 //!
 //! count = active + `WAITING` if the list is not empty + `WAITING` if a writer is active, where `WAITING` is -2^32 and
@@ -30,7 +30,8 @@
 //!
 //! **A release touches the lock after another thread has it**: it takes `wait_lock` after the addition that released.
 
-use crate::wait::{Kind, Locked, WaitList, Waiter};
+use crate::ticket::KernelTicketLock;
+use crate::wait::{Kind, List, Locked, Waiter};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -78,7 +79,8 @@ enum Wake {
 #[repr(C)]
 pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U64,
-    list: WaitList<P>,
+    wait_lock: KernelTicketLock<P>,
+    list: List<P>,
     policy: PhantomData<V>,
 }
 
@@ -91,7 +93,12 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
     type GuardMarker = GuardNoSend;
 
     fn new_in() -> Self {
-        RwsemXadd { count: P::U64::new(0), list: WaitList::new_in(), policy: PhantomData }
+        RwsemXadd {
+            count: P::U64::new(0),
+            wait_lock: KernelTicketLock::new_in(),
+            list: List::new_in(),
+            policy: PhantomData,
+        }
     }
 
     /// Acquires the lock for writing (`down_write`).
@@ -176,7 +183,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         // ORDERING rwsem_xadd.up_write: as in `unlock`, for readers.
         let before = self.count.fetch_sub(WAITING as u64, Release) as i64;
         if before - WAITING < 0 {
-            self.wake(&mut self.list.lock(), Wake::ReadOwned);
+            self.wake(&mut self.list.lock(&self.wait_lock), Wake::ReadOwned);
         }
     }
 
@@ -213,13 +220,13 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     #[cold]
     #[inline(never)]
     fn wake_slow(&self) {
-        self.wake(&mut self.list.lock(), Wake::Any);
+        self.wake(&mut self.list.lock(&self.wait_lock), Wake::Any);
     }
 
     #[cold]
     #[inline(never)]
     fn read_slow(&self) {
-        let list = self.list.lock();
+        let list = self.list.lock(&self.wait_lock);
         let share = joins(&list);
         list.wait_for_grant(Kind::Read, |list| {
             if self.update(share - ACTIVE) == WAITING {
@@ -231,7 +238,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     #[cold]
     #[inline(never)]
     fn write_slow(&self) {
-        let list = self.list.lock();
+        let list = self.list.lock(&self.wait_lock);
         let (first, share) = (list.is_empty(), joins(&list));
         let joined = |list: &mut Locked<'_, P>| {
             let count = self.update(share - WRITER);

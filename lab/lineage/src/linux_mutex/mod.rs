@@ -4,8 +4,8 @@
 //! | bytes | word | meaning | written by |
 //! |---|---|---|---|
 //! | 4 | count | free, held, or held and a thread may sleep: see below | all threads |
+//! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`] |
 //! | 4 | owner | token of the owner, 0: none, or not yet, or no longer | the thread that takes the lock; `unlock`, first of all |
-//! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`](crate::KernelTicketLock) |
 //! | 16 | list | the sleepers, longest first | the owner of `wait_lock` |
 //! | 8 | spinners | tail of the MCS queue: with patch 2 only | spinners |
 //!
@@ -33,7 +33,8 @@ pub mod policy;
 
 pub use policy::{Baseline, NoSpin, Patch1, Patch1And2, Policy};
 
-use crate::wait::{self, Slice, WaitList, Waiter};
+use crate::ticket::KernelTicketLock;
+use crate::wait::{self, List, Slice, Waiter};
 use core::cell::Cell;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -52,8 +53,9 @@ const NOBODY: u32 = 0;
 #[repr(C)]
 pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U32,
+    wait_lock: KernelTicketLock<P>,
     owner: P::U32,
-    list: WaitList<P>,
+    list: List<P>,
     spinners: V::Spinners<P>,
 }
 
@@ -75,8 +77,9 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
     fn new_in() -> Self {
         LinuxMutex {
             count: P::U32::new(FREE),
+            wait_lock: KernelTicketLock::new_in(),
             owner: P::U32::new(NOBODY),
-            list: WaitList::new_in(),
+            list: List::new_in(),
             spinners: V::Spinners::new_in(),
         }
     }
@@ -131,7 +134,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     #[cold]
     fn unlock_slow(&self) {
-        let list = self.list.lock();
+        let list = self.list.lock(&self.wait_lock);
         // ORDERING linux_mutex.release: pairs with linux_mutex.acquire, as in `unlock`. From here on another thread may
         // have the lock.
         self.count.store(FREE, Release);
@@ -198,8 +201,11 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
             me.sleep();
             P::preempt(Preempt::Off);
         };
-        let list =
-            self.list.lock().wait_until(|_| claimed.set(self.claim()), sleep, |_, _| claimed.get() || self.claim());
+        let list = self.list.lock(&self.wait_lock).wait_until(
+            |_| claimed.set(self.claim()),
+            sleep,
+            |_, _| claimed.get() || self.claim(),
+        );
         self.set_owner();
         if list.is_empty() {
             self.count.store(HELD, Relaxed);

@@ -75,21 +75,23 @@ impl<P: Platform> Waiter<P> {
     }
 }
 
-/// The list and its lock: the kernel's `wait_lock` and `wait_list`. Zero bytes are an unlocked, empty list.
+/// The list: the kernel's `wait_list`. Zero bytes are an empty list.
 #[repr(C)]
-pub(crate) struct WaitList<P: Platform> {
-    lock: KernelTicketLock<P>,
+pub(crate) struct List<P: Platform> {
     head: P::Ptr<Waiter<P>>,
     tail: P::Ptr<Waiter<P>>,
 }
 
-/// The list while the calling thread has its lock: no other thread adds or removes a waiter.
-pub(crate) struct Locked<'a, P: Platform>(&'a WaitList<P>);
+/// The list while the calling thread has its lock, the kernel's `wait_lock`: no other thread adds or removes a waiter.
+pub(crate) struct Locked<'a, P: Platform> {
+    lock: &'a KernelTicketLock<P>,
+    list: &'a List<P>,
+}
 
-impl<P: Platform> WaitList<P> {
+impl<P: Platform> List<P> {
     pub(crate) fn new_in() -> Self {
         let null = || P::Ptr::new(ptr::null_mut());
-        WaitList { lock: KernelTicketLock::new_in(), head: null(), tail: null() }
+        List { head: null(), tail: null() }
     }
 
     /// Returns whether there are no waiters; a hint for a thread that does not have the lock.
@@ -97,36 +99,37 @@ impl<P: Platform> WaitList<P> {
         self.head.load(Relaxed).is_null()
     }
 
+    /// Locks the list by its lock, which is the same one each time.
     #[inline]
-    pub(crate) fn lock(&self) -> Locked<'_, P> {
-        self.lock.lock();
-        Locked(self)
+    pub(crate) fn lock<'a>(&'a self, lock: &'a KernelTicketLock<P>) -> Locked<'a, P> {
+        lock.lock();
+        Locked { lock, list: self }
     }
 }
 
 impl<P: Platform> Drop for Locked<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: contract of `RawLock::unlock`: `WaitList::lock` has locked it.
-        unsafe { self.0.lock.unlock() };
+        // SAFETY: contract of `RawLock::unlock`: `List::lock` has locked it.
+        unsafe { self.lock.unlock() };
     }
 }
 
 impl<P: Platform> Locked<'_, P> {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// Returns whether `waiter` is the only one in the list.
     pub(crate) fn is_alone(&self, waiter: &Waiter<P>) -> bool {
-        ptr::eq(self.0.head.load(Relaxed), waiter) && ptr::eq(self.0.tail.load(Relaxed), waiter)
+        ptr::eq(self.list.head.load(Relaxed), waiter) && ptr::eq(self.list.tail.load(Relaxed), waiter)
     }
 
     /// Returns the waiter that came first.
     pub(crate) fn first(&self) -> Option<&Waiter<P>> {
         // SAFETY: contract of `push`: a waiter in the list stays in place until it is removed, for which the list is
         // borrowed exclusively.
-        unsafe { self.0.head.load(Relaxed).as_ref() }
+        unsafe { self.list.head.load(Relaxed).as_ref() }
     }
 
     /// Returns how many readers stand before the first writer, and whether they are the whole list.
@@ -180,10 +183,10 @@ impl<P: Platform> Locked<'_, P> {
         joined(&mut self);
         while !taken(&self, &me) {
             me.word.store(ASLEEP, Relaxed);
-            let list = self.0;
+            let (lock, list) = (self.lock, self.list);
             drop(self);
             sleep(&me);
-            self = list.lock();
+            self = list.lock(lock);
         }
         // SAFETY: it is in the list: a writer that is only woken stays there.
         unsafe { self.remove(&me) };
@@ -195,12 +198,12 @@ impl<P: Platform> Locked<'_, P> {
     /// # Safety
     /// `waiter` is in no list, and stays in place until it is removed.
     unsafe fn push(&mut self, waiter: &Waiter<P>) {
-        let (last, new) = (self.0.tail.load(Relaxed), ptr::from_ref(waiter).cast_mut());
+        let (last, new) = (self.list.tail.load(Relaxed), ptr::from_ref(waiter).cast_mut());
         waiter.prev.store(last, Relaxed);
         waiter.next.store(ptr::null_mut(), Relaxed);
         // SAFETY: contract of `push`: a waiter in the list stays in place until it is removed.
-        unsafe { last.as_ref() }.map_or(&self.0.head, |last| &last.next).store(new, Relaxed);
-        self.0.tail.store(new, Relaxed);
+        unsafe { last.as_ref() }.map_or(&self.list.head, |last| &last.next).store(new, Relaxed);
+        self.list.tail.store(new, Relaxed);
     }
 
     /// Removes a waiter, wherever it stands.
@@ -211,8 +214,8 @@ impl<P: Platform> Locked<'_, P> {
         let (prev, next) = (waiter.prev.load(Relaxed), waiter.next.load(Relaxed));
         // SAFETY: contract of `push`: the neighbours are in the list, hence in place.
         let (before, after) = unsafe { (prev.as_ref(), next.as_ref()) };
-        before.map_or(&self.0.head, |before| &before.next).store(next, Relaxed);
-        after.map_or(&self.0.tail, |after| &after.prev).store(prev, Relaxed);
+        before.map_or(&self.list.head, |before| &before.next).store(next, Relaxed);
+        after.map_or(&self.list.tail, |after| &after.prev).store(prev, Relaxed);
     }
 }
 
@@ -233,9 +236,9 @@ mod tests {
     #[test]
     fn waiters_leave_from_every_place() {
         for leaves in 0..3 {
-            let list = WaitList::new_in();
+            let (lock, list) = (KernelTicketLock::new_in(), List::new_in());
             let waiters = [(); 3].map(|()| W::new(Kind::Write, AWAKE));
-            let mut list = list.lock();
+            let mut list = list.lock(&lock);
             // SAFETY: the waiters stay in place.
             unsafe { waiters.iter().for_each(|w| list.push(w)) };
             assert!(!list.is_alone(&waiters[0]));
