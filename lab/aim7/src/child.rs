@@ -75,7 +75,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         H::Platform::becomes(Comm::Reaim.name());
         Ok(Child {
             site,
-            home: site.files.home(number, directory)?,
+            home: Home::new(&site.files, number, directory)?,
             task,
             comm: Comm::Reaim,
             chance,

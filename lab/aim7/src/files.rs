@@ -7,7 +7,6 @@
 //!
 //! A user's own files are named after its number, and are removed when it ends.
 
-use super::home::Home;
 use super::programs;
 use super::setup::Setup;
 use anyhow::{Context as _, Result};
@@ -75,11 +74,6 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
     /// Returns the file system that a directory is on.
     pub(super) fn system(&self, directory: u32) -> usize {
         directory as usize % self.systems.len()
-    }
-
-    /// Returns what a user has open from start to end.
-    pub(super) fn home(&self, number: u32, directory: u32) -> Result<Home<'_, H, L>> {
-        Home::new(self, number, directory)
     }
 
     /// Commits the transactions of one file system, until [`Files::dismiss`]: the work of the kernel's thread for it.

@@ -13,17 +13,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use turnwise::platform::{Native, Pause, Platform};
 use turnwise_sim::spec::Class;
 
-/// Batches of each measurement of instructions.
-pub(super) struct Batches(pub(super) usize);
-
 /// Measures instructions on the calling thread's CPU: all but those that need two.
-pub(super) fn instructions(batches: &Batches) -> Vec<Figure> {
+pub(super) fn instructions(batches: usize) -> Vec<Figure> {
     let mut figures = hits(batches);
     let clock = || {
         black_box(now());
     };
-    let pause = per_call(batches.0, 200, || Native::pause(Pause::Relax));
-    let clock = per_call(batches.0, 500, clock);
+    let pause = per_call(batches, 200, || Native::pause(Pause::Relax));
+    let clock = per_call(batches, 500, clock);
     figures.push(figure("cpu.pause", &pause, "200 spin hints (PAUSE, ISB) in a row", 40.0));
     figures.push(figure("cpu.clock", &clock, "500 times clock_gettime(CLOCK_MONOTONIC) through the vDSO", 25.0));
     figures.push(lookahead(batches));
@@ -40,7 +37,7 @@ const STEPS: [u32; 2] = [128, 128];
 
 /// Returns how long before its turn computing begins that needs no earlier result: a section between two locked
 /// operations, and what follows it, in turn; once each needs the result of the other, once not.
-fn lookahead(batches: &Batches) -> Figure {
+fn lookahead(batches: usize) -> Figure {
     const ROUNDS: u32 = 500;
     let word = AtomicU64::new(0);
     let (mut inside, mut outside) = (1, 1);
@@ -52,8 +49,8 @@ fn lookahead(batches: &Batches) -> Figure {
         word.fetch_add(1, AcqRel);
         outside = arithmetic(if chained { inside } else { outside }, STEPS[1]);
     };
-    let chained = per_call(batches.0, ROUNDS, || round(true));
-    let apart = per_call(batches.0, ROUNDS, || round(false));
+    let chained = per_call(batches, ROUNDS, || round(true));
+    let apart = per_call(batches, ROUNDS, || round(false));
     black_box((inside, outside));
     let gains: Vec<f64> = chained.iter().zip(&apart).map(|(chained, apart)| (chained - apart).max(0.0)).collect();
     figure("cpu.lookahead", &gains, "what sections gain whose work outside does not need that inside", 0.0)
@@ -67,11 +64,11 @@ fn arithmetic(seed: u64, steps: u32) -> u64 {
 
 /// Measures accesses to the CPU's own words, each sort in a row: a thread that loads a lock's word compares it and
 /// continues speculatively, so nothing waits for the load.
-fn hits(batches: &Batches) -> Vec<Figure> {
+fn hits(batches: usize) -> Vec<Figure> {
     const WORDS: usize = 32;
     let words: [AtomicU64; WORDS] = Default::default();
     let each = |lap: fn(&[AtomicU64; WORDS])| -> Vec<f64> {
-        let laps = per_call(batches.0, 256, || lap(black_box(&words)));
+        let laps = per_call(batches, 256, || lap(black_box(&words)));
         laps.iter().map(|lap| lap / WORDS as f64).collect()
     };
     let load = each(|words| {
@@ -87,7 +84,7 @@ fn hits(batches: &Batches) -> Vec<Figure> {
     let change = || {
         black_box(black_box(&words[0]).fetch_add(1, AcqRel));
     };
-    let change = per_call(batches.0, 2_000, change);
+    let change = per_call(batches, 2_000, change);
     vec![
         figure("cpu.load_hit", &load, "loads of own words, in a row", 0.2),
         figure("cpu.store_hit", &store, "stores to own words, in a row", 0.5),
@@ -116,7 +113,7 @@ pub(super) fn memory(class: Class, from: Cpu, at: Cpu, rounds: u32, line_bytes: 
 ///
 /// # Errors
 /// A thread cannot be started or pinned.
-pub(super) fn smt(grid: &Grid, batches: &Batches) -> Result<Option<Figure>> {
+pub(super) fn smt(grid: &Grid, batches: usize) -> Result<Option<Figure>> {
     const KEY: &str = "cpu.smt_slowdown";
     if grid.topology.threads_per_core == 1 {
         return Ok(None);
@@ -125,7 +122,7 @@ pub(super) fn smt(grid: &Grid, batches: &Batches) -> Result<Option<Figure>> {
     let Some(&(a, b)) = pairs.get(&Class::SAME_CORE).and_then(|pairs| pairs.first()) else {
         return Ok(None);
     };
-    let alone = on(a.cpu, || mix_times(batches.0))?;
+    let alone = on(a.cpu, || mix_times(batches))?;
     let done = AtomicBool::new(false);
     let member = |place: usize, _: &Team| {
         if place == 1 {
@@ -134,7 +131,7 @@ pub(super) fn smt(grid: &Grid, batches: &Batches) -> Result<Option<Figure>> {
             }
             return Ok(Vec::new());
         }
-        let times = mix_times(batches.0);
+        let times = mix_times(batches);
         done.store(true, Relaxed);
         Ok(times)
     };

@@ -180,13 +180,13 @@ impl Work<'_> {
         steps.step("instructions");
         clock::prepare();
         let first = self.grid.cpus[0];
-        let batches = cpu::Batches(self.effort.pick(200, 50));
-        let mut figures = team::on(first.cpu, || cpu::instructions(&batches))?;
+        let batches = self.effort.pick(200, 50);
+        let mut figures = team::on(first.cpu, || cpu::instructions(batches))?;
         steps.step("threads of a core");
-        figures.extend(cpu::smt(self.grid, &batches)?);
+        figures.extend(cpu::smt(self.grid, batches)?);
         self.lines(&mut figures, &mut steps)?;
         steps.step("system calls");
-        figures.extend(system::calls_on(first, batches.0)?);
+        figures.extend(team::on(first.cpu, || system::calls(batches))?);
         steps.step("sleeping and waking");
         let sleeping = system::Sleeping {
             grid: self.grid,

@@ -26,39 +26,24 @@ impl Settings {
             let text = fs::read_to_string(root.join("kernel/debug/sched").join(name)).ok()?;
             text.trim().parse::<f64>().ok().filter(|ns| *ns > 0.0)
         };
-        let even_slices = setting("base_slice_ns").is_some() || version(release).is_none_or(|v| v >= (6, 6));
-        let mut settings = Settings::defaults(even_slices, cpus);
-        if even_slices {
-            if let Some(slice) = setting("base_slice_ns") {
-                settings = Settings {
-                    latency: slice,
-                    min_granularity: slice,
-                    wakeup_granularity: slice,
-                    read: true,
-                    ..settings
-                };
-            }
-        } else if let (Some(latency), Some(min), Some(wakeup)) =
-            (setting("latency_ns"), setting("min_granularity_ns"), setting("wakeup_granularity_ns"))
-        {
-            settings = Settings { latency, min_granularity: min, wakeup_granularity: wakeup, read: true, ..settings };
-        }
-        settings
+        let slice = setting("base_slice_ns");
+        let even_slices = slice.is_some() || version(release).is_none_or(|v| v >= (6, 6));
+        let names = ["latency_ns", "min_granularity_ns", "wakeup_granularity_ns"];
+        let [Some(latency), Some(min_granularity), Some(wakeup_granularity)] =
+            (if even_slices { [slice; 3] } else { names.map(setting) })
+        else {
+            return Settings::defaults(even_slices, cpus);
+        };
+        Settings { latency, min_granularity, wakeup_granularity, read: true, even_slices }
     }
 
     /// Returns the kernel source's values, in proportion to 1 + log2 of the CPUs, of which it counts 8 at most.
     fn defaults(even_slices: bool, cpus: u32) -> Settings {
         const MS: f64 = 1e6;
         let scale = f64::from(1 + cpus.clamp(1, 8).ilog2());
-        let ms = |ms: f64| ms * MS * scale;
-        let (latency, min, wakeup) = if even_slices { (0.75, 0.75, 0.75) } else { (6.0, 0.75, 1.0) };
-        Settings {
-            latency: ms(latency),
-            min_granularity: ms(min),
-            wakeup_granularity: ms(wakeup),
-            read: false,
-            even_slices,
-        }
+        let ms = if even_slices { [0.75; 3] } else { [6.0, 0.75, 1.0] };
+        let [latency, min_granularity, wakeup_granularity] = ms.map(|ms| ms * MS * scale);
+        Settings { latency, min_granularity, wakeup_granularity, read: false, even_slices }
     }
 
     /// Returns the settings as figures; the measured slice stands for those that follow from it.

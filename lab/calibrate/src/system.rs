@@ -4,7 +4,6 @@ use super::clock::per_call;
 use super::figure::{At, Figure, Summary};
 use super::grid::Grid;
 use super::sysfs::Cpu;
-use super::team::on;
 use super::wake::{Beside, Plan, Wakeup, ping_pong, wake_ups};
 use anyhow::Result;
 use std::sync::atomic::AtomicU32;
@@ -203,14 +202,6 @@ fn find(figures: &[Figure], key: &str, at: At) -> f64 {
 
 fn median(samples: &[f64]) -> f64 {
     Summary::of(samples).map_or(0.0, |summary| summary.spread.median)
-}
-
-/// Runs [`calls`] where the grid starts.
-///
-/// # Errors
-/// A thread cannot be started or pinned.
-pub(super) fn calls_on(cpu: Cpu, batches: usize) -> Result<[Figure; 3]> {
-    on(cpu.cpu, || calls(batches))
 }
 
 #[cfg(test)]

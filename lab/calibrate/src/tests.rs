@@ -203,7 +203,7 @@ fn calibration(grid: Grid) -> Calibration {
         single.into_iter().chain(keys).chain(more).map(|key| measured(key, At::All, 7.0)).collect();
     for class in grid.pairs(1).keys() {
         for kind in &super::transfers::KINDS {
-            figures.push(measured(kind.key(), At::Class(*class), 10.0 * f64::from(class.0 + 1)));
+            figures.push(measured(kind.key, At::Class(*class), 10.0 * f64::from(class.0 + 1)));
         }
         figures.push(measured("system.ipi", At::Class(*class), 500.0));
     }

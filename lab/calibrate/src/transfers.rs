@@ -48,7 +48,7 @@ const READ_AND_CHANGED: &[(usize, Act)] = &[(OWNER, Act::Modify), (TOUCHER, Act:
 
 /// One table of the machine file.
 pub(super) struct Kind {
-    key: &'static str,
+    pub(super) key: &'static str,
     touch: Touch,
     shared: bool,
 }
@@ -67,12 +67,6 @@ pub(super) const KINDS: [Kind; 6] = [
 ];
 
 impl Kind {
-    /// Returns its key in the machine file.
-    #[cfg(test)]
-    pub(super) fn key(&self) -> &'static str {
-        self.key
-    }
-
     /// Returns the turns of a round: which thread does what.
     fn script(&self, third: bool, same_core: bool) -> &'static [(usize, Act)] {
         match (self.shared, self.touch, third) {

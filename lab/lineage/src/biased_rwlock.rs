@@ -20,7 +20,6 @@
 //! Unfair: readers that come and go keep a writer out for ever, and writers readers. At most `BIAS - 1` readers.
 
 use crate::wait;
-use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
@@ -40,7 +39,7 @@ pub struct BiasedRwLock<P: Platform = DefaultPlatform> {
     word: P::U32,
 }
 
-unlocked!(BiasedRwLock { word: word(0) });
+unlocked!(BiasedRwLock);
 
 // SAFETY: a writer has taken the whole bias, so no other thread has a part of it; it acquires (biased.write) what
 // others released. Guards stay on their thread, whose preemption is off.
@@ -48,7 +47,6 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         BiasedRwLock { word: P::U32::new(0) }
     }

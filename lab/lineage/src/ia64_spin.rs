@@ -30,7 +30,6 @@
 //! platform cannot, a waiter yields after each 10 us without success.
 
 use crate::wait;
-use crate::word;
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -75,24 +74,14 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     const DELAYS: Option<Delays>;
 }
 
-/// The lock without back-off, whose waiters poll all the time.
-pub struct Plain;
-/// The back-off of the paper's code.
-pub struct ExponentialCode;
-/// The back-off of the paper's prose.
-pub struct ExponentialProse;
-
-impl Policy for Plain {
-    const DELAYS: Option<Delays> = None;
+versions! {
+    /// The lock without back-off, whose waiters poll all the time.
+    Plain { const DELAYS: Option<Delays> = None; }
+    /// The back-off of the paper's code.
+    ExponentialCode { const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff }); }
+    /// The back-off of the paper's prose.
+    ExponentialProse { const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff }); }
 }
-impl Policy for ExponentialCode {
-    const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff });
-}
-impl Policy for ExponentialProse {
-    const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff });
-}
-
-seal!(Plain, ExponentialCode, ExponentialProse);
 
 /// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(transparent)]
@@ -101,7 +90,7 @@ pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(Ia64SpinLock<V> { word: word(FREE), policy: PhantomData });
+unlocked!(Ia64SpinLock<V>);
 
 // SAFETY: one thread makes the word held, and acquires (ia64.acquire) what the last owner released (ia64.release).
 // Guards stay on their thread, whose preemption is off.
@@ -109,12 +98,10 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         Ia64SpinLock { word: P::U32::new(FREE), policy: PhantomData }
     }
 
-    /// Acquires the lock.
     #[inline]
     fn lock(&self) {
         P::preempt(Preempt::Off);
@@ -123,7 +110,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
         }
     }
 
-    /// Acquires the lock if it is free.
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| self.take())
@@ -137,7 +123,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
         P::preempt(Preempt::On);
     }
 
-    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
     }

@@ -12,18 +12,25 @@ mod sealed {
     pub trait Sealed {}
 }
 
-macro_rules! seal {
-    ($($version:ty),*) => { $(impl crate::sealed::Sealed for $version {})* };
+/// The versions of a lock: types, some with a number, and what `Policy` says of each. There are no others.
+macro_rules! versions {
+    ($($(#[$doc:meta])* $version:ident $(<$number:ident = $default:ident>)? { $($says:tt)* })*) => {$(
+        $(#[$doc])*
+        pub struct $version $(<const $number: u32 = $default>)?;
+        impl $(<const $number: u32>)? Policy for $version $(<$number>)? { $($says)* }
+        impl $(<const $number: u32>)? crate::sealed::Sealed for $version $(<$number>)? {}
+    )*};
 }
 
 /// The const constructor of a lock, in all its versions if it has a `Policy`, and its `Default`.
 macro_rules! unlocked {
-    ($lock:ident $(<$version:ident>)? { $($fields:tt)* }) => {
+    ($lock:ident $(<$version:ident>)?) => {
         impl$(<$version: Policy>)? $lock$(<$version>)? {
             /// Creates an unlocked lock.
             #[must_use]
             pub const fn new() -> Self {
-                $lock { $($fields)* }
+                // SAFETY: all of them consist of words, on this platform core's atomics, and are unlocked at zero.
+                unsafe { core::mem::zeroed() }
             }
         }
 
@@ -57,16 +64,6 @@ macro_rules! readers_are_owners {
             }
         }
     };
-}
-
-/// Returns a word of the default platform.
-const fn word(value: u32) -> core::sync::atomic::AtomicU32 {
-    core::sync::atomic::AtomicU32::new(value)
-}
-
-/// Returns a wide word of the default platform.
-const fn wide(value: u64) -> core::sync::atomic::AtomicU64 {
-    core::sync::atomic::AtomicU64::new(value)
 }
 
 pub mod biased_rwlock;

@@ -24,7 +24,6 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait;
-use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
@@ -41,7 +40,7 @@ pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
     line: KernelTicketLock<P>,
 }
 
-unlocked!(QueuedRwLock { count: word(0), line: KernelTicketLock::new() });
+unlocked!(QueuedRwLock);
 
 // SAFETY: one writer sets its bit, when no reader is counted; it acquires (queued_rw.write) what others released.
 // Guards stay on their thread, whose preemption is off.
@@ -49,7 +48,6 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         QueuedRwLock { count: P::U32::new(0), line: KernelTicketLock::new_in() }
     }

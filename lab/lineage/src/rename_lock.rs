@@ -25,7 +25,6 @@
 use crate::biased_rwlock::BiasedRwLock;
 use crate::ticket::KernelTicketLock;
 use crate::wait;
-use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
@@ -35,34 +34,18 @@ use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
     /// The type of the lock inside. Where it has no read mode, blocking readers exclude each other.
     type Inner<P: Platform>: RawRwLock;
-    /// The lock inside, unlocked.
-    const UNLOCKED: Self::Inner<DefaultPlatform>;
     /// Whether a blocking reader is a writer.
     const READERS_WRITE: bool = false;
 }
 
-/// Linux 3.10-rc1: blocking readers take it for writing.
-pub struct Exclusive;
-/// The paper's sequence read/write lock.
-pub struct SeqRw;
-/// Linux 3.12: blocking readers exclude each other too, but no optimistic reader.
-pub struct SeqExclusive;
-
-impl Policy for Exclusive {
-    type Inner<P: Platform> = KernelTicketLock<P>;
-    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
-    const READERS_WRITE: bool = true;
+versions! {
+    /// Linux 3.10-rc1: blocking readers take it for writing.
+    Exclusive { type Inner<P: Platform> = KernelTicketLock<P>; const READERS_WRITE: bool = true; }
+    /// The paper's sequence read/write lock.
+    SeqRw { type Inner<P: Platform> = BiasedRwLock<P>; }
+    /// Linux 3.12: blocking readers exclude each other too, but no optimistic reader.
+    SeqExclusive { type Inner<P: Platform> = KernelTicketLock<P>; }
 }
-impl Policy for SeqRw {
-    type Inner<P: Platform> = BiasedRwLock<P>;
-    const UNLOCKED: BiasedRwLock = BiasedRwLock::new();
-}
-impl Policy for SeqExclusive {
-    type Inner<P: Platform> = KernelTicketLock<P>;
-    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
-}
-
-seal!(Exclusive, SeqExclusive, SeqRw);
 
 /// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
@@ -71,14 +54,13 @@ pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-unlocked!(RenameLock<V> { sequence: word(0), inner: V::UNLOCKED });
+unlocked!(RenameLock<V>);
 
 // SAFETY: the lock inside has one writer at a time, and keeps the other guarantees of `RawLock`.
 unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RenameLock { sequence: P::U32::new(0), inner: RawLock::new_in() }
     }
@@ -100,7 +82,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
         free
     }
 
-    /// Releases the lock.
     #[inline]
     unsafe fn unlock(&self) {
         // ORDERING rename.even: pairs with rename.begin: shows what we wrote.

@@ -19,8 +19,7 @@
 //! granter still has.
 
 use crate::ticket::KernelTicketLock;
-use crate::wait::{ASLEEP, AWAKE, Kind, List, Waiter};
-use crate::word;
+use crate::wait::{Kind, List, Locked, Waiter};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -36,19 +35,12 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     const STEALS: bool;
 }
 
-/// The lock before: first come, first served; a writer at the head of the list is granted the lock while it sleeps.
-pub struct Fifo;
-/// The lock after: a writer at the head is woken, and any writer may be faster. Readers wait their turn as before.
-pub struct Stealing;
-
-impl Policy for Fifo {
-    const STEALS: bool = false;
+versions! {
+    /// The lock before: first come, first served; a writer at the head of the list is granted the lock while it sleeps.
+    Fifo { const STEALS: bool = false; }
+    /// The lock after: a writer at the head is woken, and any writer may be faster. Readers wait their turn as before.
+    Stealing { const STEALS: bool = true; }
 }
-impl Policy for Stealing {
-    const STEALS: bool = true;
-}
-
-seal!(Fifo, Stealing);
 
 /// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
@@ -59,12 +51,7 @@ pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(RwsemSpinlock<V> {
-    activity: word(FREE),
-    wait_lock: KernelTicketLock::new(),
-    list: List::new(),
-    policy: PhantomData,
-});
+unlocked!(RwsemSpinlock<V>);
 
 // SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other owner with it, and
 // orders all sections. Guards stay on their thread, as in a kernel.
@@ -72,7 +59,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemSpinlock {
             activity: P::U32::new(FREE),
@@ -84,34 +70,30 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
 
     /// Acquires the lock for writing (`down_write`).
     fn lock(&self) {
-        self.wait_lock.lock();
+        let list = self.list.lock(&self.wait_lock);
         if V::STEALS {
-            self.wait_and_steal();
-        } else if self.admit_writer() {
-            self.leave_section();
-        } else {
-            self.wait_for_grant(Kind::Write);
+            drop(list.wait_until(|_| (), Waiter::sleep, |list, _| self.admit_writer(list)));
+        } else if !self.admit_writer(&list) {
+            list.wait_for_grant(Kind::Write, |_| ());
         }
     }
 
     /// Acquires the lock for writing if it is free (`down_write_trylock`): with [`Fifo`] only if there are no waiters,
     /// with [`Stealing`] in any case.
     fn try_lock(&self) -> bool {
-        self.wait_lock.with(|| self.admit_writer())
+        self.admit_writer(&self.list.lock(&self.wait_lock))
     }
 
     /// Releases the write lock (`up_write`) to the first in the list, and if that is a reader, to all readers before
     /// the first writer.
     unsafe fn unlock(&self) {
-        self.wait_lock.with(|| {
-            self.activity.store(FREE, Relaxed);
-            if self.grant_readers() == 0 {
-                self.let_writer();
-            }
-        });
+        let mut list = self.list.lock(&self.wait_lock);
+        self.activity.store(FREE, Relaxed);
+        if self.grant_readers(&mut list) == 0 {
+            self.let_writer(&mut list);
+        }
     }
 
-    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.activity.load(Relaxed) != FREE
     }
@@ -121,28 +103,25 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
 unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
     /// Acquires the lock for reading (`down_read`): at once if no writer has it and there are no waiters.
     fn read(&self) {
-        self.wait_lock.lock();
-        if self.admit_reader() {
-            self.leave_section();
-        } else {
-            self.wait_for_grant(Kind::Read);
+        let list = self.list.lock(&self.wait_lock);
+        if !self.admit_reader(&list) {
+            list.wait_for_grant(Kind::Read, |_| ());
         }
     }
 
     /// Acquires the lock for reading if no writer has it and there are no waiters (`down_read_trylock`).
     fn try_read(&self) -> bool {
-        self.wait_lock.with(|| self.admit_reader())
+        self.admit_reader(&self.list.lock(&self.wait_lock))
     }
 
     /// Releases a read lock (`up_read`); the last reader lets the first in the list, a writer, continue.
     unsafe fn unlock_read(&self) {
-        self.wait_lock.with(|| {
-            let readers = self.activity.load(Relaxed) - 1;
-            self.activity.store(readers, Relaxed);
-            if readers == FREE {
-                self.let_writer();
-            }
-        });
+        let mut list = self.list.lock(&self.wait_lock);
+        let readers = self.activity.load(Relaxed) - 1;
+        self.activity.store(readers, Relaxed);
+        if readers == FREE {
+            self.let_writer(&mut list);
+        }
     }
 }
 
@@ -152,10 +131,9 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// # Safety
     /// The caller has the write lock, and has a read lock afterwards.
     pub unsafe fn downgrade(&self) {
-        self.wait_lock.with(|| {
-            self.activity.store(1, Relaxed);
-            self.grant_readers();
-        });
+        let mut list = self.list.lock(&self.wait_lock);
+        self.activity.store(1, Relaxed);
+        self.grant_readers(&mut list);
     }
 
     /// Returns whether there are no waiters at this moment.
@@ -163,87 +141,43 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         self.list.is_empty()
     }
 
-    /// Ends the section under `wait_lock`.
-    fn leave_section(&self) {
-        // SAFETY: contract of `RawLock::unlock`: the caller has `wait_lock`, and calls this once.
-        unsafe { self.wait_lock.unlock() };
-    }
-
-    /// Takes a read lock if that is allowed. The caller has `wait_lock`.
-    fn admit_reader(&self) -> bool {
+    /// Takes a read lock if that is allowed.
+    fn admit_reader(&self, list: &Locked<'_, P>) -> bool {
         let activity = self.activity.load(Relaxed);
-        let may = activity != WRITER && self.list.is_empty();
+        let may = activity != WRITER && list.is_empty();
         if may {
             self.activity.store(activity + 1, Relaxed);
         }
         may
     }
 
-    /// Takes the write lock if a thread that does not wait may do so. The caller has `wait_lock`.
-    fn admit_writer(&self) -> bool {
-        let may = self.activity.load(Relaxed) == FREE && (V::STEALS || self.list.is_empty());
+    /// Takes the write lock if a thread that does not wait, or one that steals, may do so.
+    fn admit_writer(&self, list: &Locked<'_, P>) -> bool {
+        let may = self.activity.load(Relaxed) == FREE && (V::STEALS || list.is_empty());
         if may {
             self.activity.store(WRITER, Relaxed);
         }
         may
     }
 
-    /// Waits in the list until the lock is granted to us. The caller has `wait_lock`, which is released.
-    #[cold]
-    fn wait_for_grant(&self, kind: Kind) {
-        let me = Waiter::new(kind, ASLEEP);
-        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is granted, hence removed.
-        unsafe { self.list.push(&me) };
-        self.leave_section();
-        me.await_grant();
-    }
-
-    /// Waits in the list, and takes the lock when it is free. The caller has `wait_lock`, which is released.
-    fn wait_and_steal(&self) {
-        let me = Waiter::new(Kind::Write, AWAKE);
-        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed below.
-        unsafe { self.list.push(&me) };
-        while self.activity.load(Relaxed) != FREE {
-            me.word.store(ASLEEP, Relaxed);
-            self.leave_section();
-            me.sleep();
-            self.wait_lock.lock();
-        }
-        self.activity.store(WRITER, Relaxed);
-        // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
-        unsafe { self.list.remove(&me) };
-        self.leave_section();
-    }
-
     /// Lets the writer at the head of the list continue, if there is any waiter (invariants 1 and 4: it is not a
-    /// reader). The caller has `wait_lock`; the lock is free.
-    fn let_writer(&self) {
-        // SAFETY: contract of `List::first`: we have the list's lock.
-        let Some(first) = (unsafe { self.list.first() }) else { return };
-        debug_assert_eq!(first.kind, Kind::Write);
-        if V::STEALS {
-            first.wake();
-        } else {
-            self.activity.store(WRITER, Relaxed);
-            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there.
-            unsafe {
-                self.list.remove(first);
-                Waiter::grant(first);
+    /// reader). The lock is free.
+    fn let_writer(&self, list: &mut Locked<'_, P>) {
+        list.grant_first_if(|_, first| {
+            debug_assert_eq!(first.kind, Kind::Write);
+            if V::STEALS {
+                first.wake();
+            } else {
+                self.activity.store(WRITER, Relaxed);
             }
-        }
+            !V::STEALS
+        });
     }
 
-    /// Grants the lock to the readers at the head of the list; returns how many. The caller has `wait_lock`; no writer
-    /// has the lock.
-    fn grant_readers(&self) -> u32 {
+    /// Grants the lock to the readers at the head of the list; returns how many. No writer has the lock.
+    fn grant_readers(&self, list: &mut Locked<'_, P>) -> u32 {
         let mut granted = 0;
-        // SAFETY: contract of `List::first`: we have the list's lock, and forget the waiter when it is granted.
-        while let Some(first) = unsafe { self.list.first() }.filter(|first| first.kind == Kind::Read) {
-            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there; granted once.
-            unsafe {
-                self.list.remove(first);
-                Waiter::grant(first);
-            }
+        while list.grant_first_if(|_, first| first.kind == Kind::Read) {
             granted += 1;
         }
         self.activity.store(self.activity.load(Relaxed) + granted, Relaxed);

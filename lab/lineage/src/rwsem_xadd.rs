@@ -31,8 +31,7 @@
 //! **A release touches the lock after another thread has it**: it takes `wait_lock` after the addition that released.
 
 use crate::ticket::KernelTicketLock;
-use crate::wait::{ASLEEP, AWAKE, Kind, List, Waiter};
-use crate::wide;
+use crate::wait::{Kind, List, Locked, Waiter};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -56,27 +55,14 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     const STEALS_AT_ONCE: bool;
 }
 
-/// Linux 3.8: first come, first served in the list.
-pub struct Fifo;
-/// Linux 3.9: writers in the list are woken, and take the lock themselves.
-pub struct Stealing;
-/// Linux 3.10: newly arrived writers may take a free lock at once; waiting ones poll the count before they try.
-pub struct FastStealing;
-
-impl Policy for Fifo {
-    const STEALS: bool = false;
-    const STEALS_AT_ONCE: bool = false;
+versions! {
+    /// Linux 3.8: first come, first served in the list.
+    Fifo { const STEALS: bool = false; const STEALS_AT_ONCE: bool = false; }
+    /// Linux 3.9: writers in the list are woken, and take the lock themselves.
+    Stealing { const STEALS: bool = true; const STEALS_AT_ONCE: bool = false; }
+    /// Linux 3.10: newly arrived writers may take a free lock at once; waiting ones poll the count before they try.
+    FastStealing { const STEALS: bool = true; const STEALS_AT_ONCE: bool = true; }
 }
-impl Policy for Stealing {
-    const STEALS: bool = true;
-    const STEALS_AT_ONCE: bool = false;
-}
-impl Policy for FastStealing {
-    const STEALS: bool = true;
-    const STEALS_AT_ONCE: bool = true;
-}
-
-seal!(Fifo, Stealing, FastStealing);
 
 /// What a waker knows about the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,12 +84,7 @@ pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(RwsemXadd<V> {
-    count: wide(0),
-    wait_lock: KernelTicketLock::new(),
-    list: List::new(),
-    policy: PhantomData,
-});
+unlocked!(RwsemXadd<V>);
 
 // SAFETY: the count admits one writer when no thread is active; it acquires (rwsem_xadd.write) what others released.
 // Guards stay on their thread, as in a kernel.
@@ -111,7 +92,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemXadd {
             count: P::U64::new(0),
@@ -203,7 +183,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         // ORDERING rwsem_xadd.up_write: as in `unlock`, for readers.
         let before = self.count.fetch_sub(WAITING as u64, Release) as i64;
         if before - WAITING < 0 {
-            self.wait_lock.with(|| self.wake(Wake::ReadOwned));
+            self.wake(&mut self.list.lock(&self.wait_lock), Wake::ReadOwned);
         }
     }
 
@@ -240,71 +220,46 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     #[cold]
     #[inline(never)]
     fn wake_slow(&self) {
-        self.wait_lock.with(|| self.wake(Wake::Any));
+        self.wake(&mut self.list.lock(&self.wait_lock), Wake::Any);
     }
 
     #[cold]
     #[inline(never)]
     fn read_slow(&self) {
-        let me = Waiter::new(Kind::Read, ASLEEP);
-        self.wait_lock.lock();
-        if self.join(&me, -ACTIVE) == WAITING {
-            self.wake(Wake::Free);
-        }
-        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
-        unsafe { self.wait_lock.unlock() };
-        me.await_grant();
+        let list = self.list.lock(&self.wait_lock);
+        let share = joins(&list);
+        list.wait_for_grant(Kind::Read, |list| {
+            if self.update(share - ACTIVE) == WAITING {
+                self.wake(list, Wake::Free);
+            }
+        });
     }
 
     #[cold]
     #[inline(never)]
     fn write_slow(&self) {
-        let me = Waiter::new(Kind::Write, if V::STEALS { AWAKE } else { ASLEEP });
-        self.wait_lock.lock();
-        let first = self.list.is_empty();
-        let count = self.join(&me, -WRITER);
-        if count == WAITING && !V::STEALS_AT_ONCE {
-            self.wake(Wake::Free);
-        } else if count > WAITING && !first {
-            self.wake(Wake::ReadOwned); // others waited before us, and there is no writer: readers ahead may go in
-        }
-        if V::STEALS {
-            while !self.steal(&me) {
-                me.word.store(ASLEEP, Relaxed);
-                // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above, or at the end of the
-                // last round.
-                unsafe { self.wait_lock.unlock() };
-                me.sleep();
-                self.wait_lock.lock();
+        let list = self.list.lock(&self.wait_lock);
+        let (first, share) = (list.is_empty(), joins(&list));
+        let joined = |list: &mut Locked<'_, P>| {
+            let count = self.update(share - WRITER);
+            if count == WAITING && !V::STEALS_AT_ONCE {
+                self.wake(list, Wake::Free);
+            } else if count > WAITING && !first {
+                // Others waited before us, and there is no writer: readers ahead may go in.
+                self.wake(list, Wake::ReadOwned);
             }
-        }
-        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
-        unsafe { self.wait_lock.unlock() };
-        if !V::STEALS {
-            me.await_grant();
+        };
+        if V::STEALS {
+            drop(list.wait_until(joined, Waiter::sleep, |list, me| self.steal(list, me)));
+        } else {
+            list.wait_for_grant(Kind::Write, joined);
         }
     }
 
-    /// Appends a waiter, and adds `by` to the count, to take back what it added when it came; returns the count after
-    /// that. The caller has `wait_lock`.
-    fn join(&self, me: &Waiter<P>, by: i64) -> i64 {
-        let list = if self.list.is_empty() { WAITING } else { 0 };
-        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed: by us, or by
-        // our granter.
-        unsafe { self.list.push(me) };
-        self.update(by + list)
-    }
-
-    /// Takes the lock for a writer in the list, wherever it stands, if it is free. The caller has `wait_lock`.
-    fn steal(&self, me: &Waiter<P>) -> bool {
-        // What the list's share of the count will be when we have left it.
-        let list = if self.list.is_alone(me) { -WAITING } else { 0 };
-        let taken = if V::STEALS_AT_ONCE { self.exchange(WRITER + list) } else { self.add_or_undo(WRITER + list) };
-        if taken {
-            // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
-            unsafe { self.list.remove(me) };
-        }
-        taken
+    /// Takes the lock for a writer in the list, wherever it stands, if it is free.
+    fn steal(&self, list: &Locked<'_, P>, me: &Waiter<P>) -> bool {
+        let by = WRITER + leaves(list, me);
+        if V::STEALS_AT_ONCE { self.exchange(by) } else { self.add_or_undo(list, by) }
     }
 
     /// Takes a free lock as 3.10 did: poll, then compare-exchange.
@@ -316,9 +271,8 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
 
     /// Takes a free lock as 3.9 did, only while a writer is first in the list, so that readers keep their turn: add,
     /// and take it back if the lock is held.
-    fn add_or_undo(&self, by: i64) -> bool {
-        // SAFETY: contract of `List::first`: we have the list's lock.
-        unsafe { self.list.first() }.is_some_and(|first| first.kind == Kind::Write) && self.try_add(by)
+    fn add_or_undo(&self, list: &Locked<'_, P>, by: i64) -> bool {
+        list.first().is_some_and(|first| first.kind == Kind::Write) && self.try_add(by)
     }
 
     /// Adds `by` if no thread is active; returns whether it did. If the active ones leave before it is taken back, it
@@ -334,27 +288,27 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Lets the first in the list continue, and if that is a reader, all before the first writer. The caller has
-    /// `wait_lock`; the list is not empty, unless another thread was faster.
-    fn wake(&self, why: Wake) {
-        // SAFETY: contract of `List::first`: we have the list's lock.
-        let Some(first) = (unsafe { self.list.first() }) else { return };
-        if first.kind == Kind::Read {
-            self.wake_readers(why);
-        } else if why == Wake::ReadOwned {
-            // It would find the readers.
-        } else if V::STEALS {
-            first.wake();
-        } else if self.try_add(if self.list.is_alone(first) { WRITER - WAITING } else { WRITER }) {
-            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there.
-            unsafe {
-                self.list.remove(first);
-                Waiter::grant(first);
+    /// Lets the first in the list continue, and if that is a reader, all before the first writer. The list is not
+    /// empty, unless another thread was faster.
+    fn wake(&self, list: &mut Locked<'_, P>, why: Wake) {
+        let mut readers = false;
+        list.grant_first_if(|list, first| {
+            readers = first.kind == Kind::Read;
+            if readers || why == Wake::ReadOwned {
+                return false; // a writer would find the readers
             }
+            if V::STEALS {
+                first.wake();
+                return false;
+            }
+            self.try_add(WRITER + leaves(list, first))
+        });
+        if readers {
+            self.wake_readers(list, why);
         }
     }
 
-    fn wake_readers(&self, why: Wake) {
+    fn wake_readers(&self, list: &mut Locked<'_, P>, why: Wake) {
         // Only a writer can be in the way: its bias takes the count below `WAITING`.
         let counted_in = if V::STEALS_AT_ONCE {
             if why != Wake::ReadOwned && !self.admit_first_reader() {
@@ -368,16 +322,10 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
             }
             0
         };
-        let (readers, all) = self.count_readers();
-        let list = if all { -WAITING } else { 0 };
-        self.update(readers * ACTIVE - counted_in + list);
+        let (readers, all) = list.readers_first();
+        self.update(i64::from(readers) * ACTIVE - counted_in - if all { WAITING } else { 0 });
         for _ in 0..readers {
-            // SAFETY: contract of `List::first`: we have the list's lock, and forget the waiter when it is granted.
-            unsafe {
-                let first = self.list.first().expect("as many as counted");
-                self.list.remove(first);
-                Waiter::grant(first);
-            }
+            list.grant_first_if(|_, _| true);
         }
     }
 
@@ -392,19 +340,16 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
             }
         }
     }
+}
 
-    /// Returns how many readers stand before the first writer, and whether they are the whole list.
-    fn count_readers(&self) -> (i64, bool) {
-        let mut readers = 0;
-        // SAFETY: contract of `List::first`: we have the list's lock, so no waiter leaves it.
-        let mut next = unsafe { self.list.first() };
-        while let Some(reader) = next.filter(|next| next.kind == Kind::Read) {
-            readers += 1;
-            // SAFETY: contract of `List::after`: we have the list's lock, and `reader` is in the list.
-            next = unsafe { self.list.after(reader) };
-        }
-        (readers, next.is_none())
-    }
+/// Returns what a waiter that joins the list adds to the count.
+fn joins<P: Platform>(list: &Locked<'_, P>) -> i64 {
+    if list.is_empty() { WAITING } else { 0 }
+}
+
+/// Returns what a waiter that leaves the list adds to the count.
+fn leaves<P: Platform>(list: &Locked<'_, P>, waiter: &Waiter<P>) -> i64 {
+    if list.is_alone(waiter) { -WAITING } else { 0 }
 }
 
 impl<V: Policy, P: Platform> fmt::Debug for RwsemXadd<V, P> {

@@ -23,7 +23,6 @@
 //! waiter may be off its CPU: a waiter yields every 10 us. Only "first come, first served" bounds a wait.
 
 use crate::wait;
-use crate::word;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
@@ -36,7 +35,7 @@ pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
     head: P::U32,
 }
 
-unlocked!(KernelTicketLock { tail: word(0), head: word(0) });
+unlocked!(KernelTicketLock);
 
 // SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn (kernel_ticket.turn) comes
 // after the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.
@@ -44,7 +43,6 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         KernelTicketLock { tail: P::U32::new(0), head: P::U32::new(0) }
     }
@@ -60,7 +58,6 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         }
     }
 
-    /// Acquires the lock if it is free.
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
@@ -80,7 +77,6 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
         P::preempt(Preempt::On);
     }
 
-    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.head.load(Relaxed) != self.tail.load(Relaxed)
     }

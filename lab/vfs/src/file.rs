@@ -2,7 +2,7 @@
 
 use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::inode::{DirEntry, Kind, Locked, Seek, SetAttributes, Space, Stat};
+use crate::inode::{DirEntry, Kind, Locked, Seek, Space, Stat};
 use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::{Context, Path};
@@ -92,17 +92,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     /// As [`File::write`].
     pub fn append(&self, from: &[u8]) -> Result<usize, Errno> {
         self.for_writing()?;
-        self.change(|file, space| {
-            let end = file.stat().size;
-            file.write(space, end, from)
-        })
+        self.change(|file, space| file.append(space, from))
     }
 
     /// Makes a change of the file, under its lock and, inside that, in a handle of the journal.
     fn change<R>(&self, work: impl FnOnce(&mut Locked<'_, H, L>, &Space<H::Platform>) -> R) -> R {
         let fs = self.path.fs;
         let mut file = self.path.inode().lock();
-        let _handle = fs.journal.as_ref().map(|journal| journal.start(Change::Write));
+        let _handle = fs.begin_change(Change::Write);
         work(&mut file, &fs.dcache.space)
     }
 
@@ -144,14 +141,6 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     /// Returns the attributes, as `fstat` does.
     pub fn stat(&self) -> Stat {
         self.path.stat()
-    }
-
-    /// Calls [`Path::set_attributes`] on the open file.
-    ///
-    /// # Errors
-    /// Those of [`Path::set_attributes`].
-    pub fn set_attributes(&self, wanted: &SetAttributes) -> Result<(), Errno> {
-        self.path.set_attributes(wanted)
     }
 
     /// Does nothing: all is in memory.

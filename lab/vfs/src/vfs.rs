@@ -9,7 +9,7 @@ use crate::locks::LockSet;
 use crate::mount::{Mount, MountPtr};
 use crate::path::Path;
 use std::fmt;
-use turnwise::{Lock, RawLock};
+use turnwise::Lock;
 
 /// The limits and properties of a file system.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ pub struct Vfs<H: Host, L: LockSet<H::Platform>> {
     pub(crate) dcache: Dcache<H, L>,
     pub(crate) journal: Option<Journal<H, L>>,
     /// Held while a directory changes its parent (`s_vfs_rename_mutex`).
-    pub(crate) rename_mutex: L::Mutex,
+    pub(crate) rename_mutex: Lock<L::Mutex, ()>,
     /// All trees, the first one first.
     pub(crate) mounts: Lock<L::Mutex, Vec<MountPtr<H, L>>>,
     first: MountPtr<H, L>,
@@ -113,7 +113,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(Vfs {
             dcache,
             journal: config.journal.map(Journal::new),
-            rename_mutex: L::Mutex::new_in(),
+            rename_mutex: Lock::new_in(()),
             mounts: Lock::new_in(vec![first]),
             first,
         })
@@ -189,7 +189,7 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
         for mount in mounts {
             // SAFETY: its own reference to its root; the mount is no longer in use.
             unsafe {
-                self.dcache.end_root(mount.as_ref().root);
+                self.dcache.end(&H::pin(), mount.as_ref().root);
                 H::free(mount);
             }
         }

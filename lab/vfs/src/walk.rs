@@ -106,15 +106,6 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
     }
 }
 
-#[inline]
-fn check(path: &[u8]) -> Result<(), Errno> {
-    match path.len() {
-        0 => Err(Errno::NOENT),
-        1..=PATH_MAX => Ok(()),
-        _ => Err(Errno::NAMETOOLONG),
-    }
-}
-
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Returns what `path` leads to.
     ///
@@ -127,31 +118,32 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &[u8],
         follow: Follow,
     ) -> Result<Path<'fs, H, L>, Errno> {
-        check(path)?;
-        let mut walker = Walker::start(self, cx, false);
-        match walker.finish(path, follow) {
-            Ok(found) => Ok(found),
-            Err(Stop::Failed(errno)) => Err(errno),
-            Err(Stop::Again) => {
-                drop(walker);
-                self.lookup_with_references(cx, path, follow)
-            }
-        }
+        self.walk(cx, path, |walker| walker.finish(path, follow))
     }
 
-    #[cold]
-    fn lookup_with_references(
+    /// Walks without references; if a dentry on the way has gone, again with them.
+    #[inline]
+    fn walk<R>(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
         path: &[u8],
-        follow: Follow,
-    ) -> Result<Path<'fs, H, L>, Errno> {
+        mut go: impl FnMut(&mut Walker<'_, 'fs, H, L>) -> Result<R, Stop>,
+    ) -> Result<R, Errno> {
+        match path.len() {
+            0 => return Err(Errno::NOENT),
+            1..=PATH_MAX => {}
+            _ => return Err(Errno::NAMETOOLONG),
+        }
+        let mut counted = false;
         loop {
-            self.dcache.counters.add(Counter::Restarted);
-            match Walker::start(self, cx, true).finish(path, follow) {
+            let end = go(&mut Walker::start(self, cx, counted));
+            match end {
                 Ok(found) => return Ok(found),
                 Err(Stop::Failed(errno)) => return Err(errno),
-                Err(Stop::Again) => {}
+                Err(Stop::Again) => {
+                    self.dcache.counters.add(Counter::Restarted);
+                    counted = true;
+                }
             }
         }
     }
@@ -166,25 +158,17 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         cx: &Context<'_, 'fs, H, L>,
         path: &[u8],
         follow: Follow,
-        look: impl FnOnce(&Inode<H, L>) -> R,
+        look: impl Fn(&Inode<H, L>) -> R,
     ) -> Result<R, Errno> {
         if L::COUNTS_LOOKS {
             return Ok(look(self.lookup(cx, path, follow)?.inode()));
         }
-        check(path)?;
-        let mut walker = Walker::start(self, cx, false);
-        match walker.arrive(path, follow) {
-            Ok(()) => {
-                let dentry = walker.here();
-                dentry.note_use(dentry.busy.state.load(Relaxed));
-                Ok(look(dentry.inode().ok_or(Errno::NOENT)?))
-            }
-            Err(Stop::Failed(errno)) => Err(errno),
-            Err(Stop::Again) => {
-                drop(walker);
-                Ok(look(self.lookup_with_references(cx, path, follow)?.inode()))
-            }
-        }
+        self.walk(cx, path, |walker| {
+            walker.arrive(path, follow)?;
+            let dentry = walker.here();
+            dentry.note_use(dentry.busy.state.load(Relaxed));
+            Ok(look(dentry.inode().ok_or(Errno::NOENT)?))
+        })
     }
 
     /// Runs `work` once with the directory that contains the last component of `path`, and that component.
@@ -197,19 +181,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &[u8],
         work: impl FnOnce(&Path<'fs, H, L>, Last<'_>) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
-        check(path)?;
         let mut work = Some(work);
-        let mut counted = false;
-        loop {
-            match Walker::start(self, cx, counted).finish_at_parent(path, &mut work) {
-                Ok(result) => return result,
-                Err(Stop::Failed(errno)) => return Err(errno),
-                Err(Stop::Again) => {
-                    self.dcache.counters.add(Counter::Restarted);
-                    counted = true;
-                }
-            }
-        }
+        self.walk(cx, path, |walker| walker.finish_at_parent(path, &mut work))?
     }
 }
 
@@ -243,14 +216,11 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     /// Goes to the end of the path, perhaps without a reference to what is there.
     #[inline]
     fn arrive(&mut self, path: &[u8], follow: Follow) -> Result<(), Stop> {
-        let mut run = self.run(path, Goal::End(follow))?;
-        while let Run::Link(text) = run {
-            run = match self.run(&text, Goal::End(follow))? {
-                Run::Link(text) => Run::Link(text),
-                _ => Run::Done,
-            };
+        let mut path = Cow::Borrowed(path);
+        loop {
+            let Run::Link(text) = self.run(&path, Goal::End(follow))? else { return Ok(()) };
+            path = Cow::Owned(text);
         }
-        Ok(())
     }
 
     fn finish_at_parent<R>(
@@ -307,19 +277,19 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             }
             let (name, behind) = rest.split_at(len);
             rest = without_slashes(behind);
-            let dots = dots(name);
+            let last = match name {
+                b"." => Last::Dot,
+                b".." => Last::DotDot,
+                _ => Last::Name(name, hash, !behind.is_empty()),
+            };
             if rest.is_empty() && matches!(goal, Goal::Parent) {
-                return Ok(Run::Last(match dots {
-                    Dots::None => Last::Name(name, hash, !behind.is_empty()),
-                    Dots::One => Last::Dot,
-                    Dots::Two => Last::DotDot,
-                }));
+                return Ok(Run::Last(last));
             }
             H::charge(Work::Component);
-            match dots {
-                Dots::None => {}
-                Dots::One => continue,
-                Dots::Two => {
+            match last {
+                Last::Name(..) => {}
+                Last::Dot => continue,
+                Last::DotDot => {
                     self.up()?;
                     number = self.directory(rest)?;
                     continue;
@@ -543,22 +513,6 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             self.root_counted = true;
         }
         Ok(())
-    }
-}
-
-/// Whether a component is `.` or `..`.
-enum Dots {
-    None,
-    One,
-    Two,
-}
-
-#[inline(always)]
-fn dots(name: &[u8]) -> Dots {
-    match name {
-        b"." => Dots::One,
-        b".." => Dots::Two,
-        _ => Dots::None,
     }
 }
 

@@ -72,12 +72,6 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
         Socket { kind, pid, ends: Owned::new(Ends { pipe: Lock::new_in(VecDeque::new()), sender, queue }) }
     }
 
-    /// Returns the kind of channel.
-    #[must_use]
-    pub fn kind(&self) -> Channel {
-        self.kind
-    }
-
     /// Closes both ends.
     pub fn close(self, net: &Net<H, L>) {
         if has_port(self.kind) {

@@ -83,10 +83,9 @@ impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
         *value += by;
     }
 
-    /// Removes both; the last value.
-    pub fn remove(mut self, ipc: &Ipc<H, L>) -> i64 {
+    /// Removes both.
+    pub fn remove(self, ipc: &Ipc<H, L>) {
         ipc.semaphores.remove(self.key);
         ipc.segments.remove(self.key);
-        *self.value.get_mut()
     }
 }

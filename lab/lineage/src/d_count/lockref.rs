@@ -14,6 +14,7 @@ use super::{DEAD, Put, Words};
 use crate::wait;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Preempt, Word};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 /// One in the half that waiters draw from: the topmost, so that the last ticket's successor carries nowhere.
 const DRAW: u64 = 1 << 48;
@@ -47,15 +48,15 @@ pub struct OneWord<P: Platform = DefaultPlatform> {
     word: P::U64,
 }
 
-impl OneWord {
-    pub(super) const fn new() -> Self {
-        OneWord { word: core::sync::atomic::AtomicU64::new(0) }
-    }
-}
-
 impl<P: Platform> Words for OneWord<P> {
-    fn new_in(count: u32) -> Self {
+    type Lock = Self;
+
+    fn with_references(count: u32) -> Self {
         OneWord { word: P::U64::new(count.into()) }
+    }
+
+    fn d_lock(&self) -> &Self {
+        self
     }
 
     #[inline]
@@ -129,6 +130,17 @@ impl<P: Platform> Words for OneWord<P> {
 
     fn count(&self) -> u32 {
         count(self.word.load(Relaxed)) & !DEAD
+    }
+}
+
+// SAFETY: one ticket is served at a time, as head moves on in `leave` alone; its owner acquires (lockref.lock) what
+// others released (lockref.unlock). Guards stay on their thread, whose preemption is off.
+unsafe impl<P: Platform> RawLock for OneWord<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::with_references(0)
     }
 
     #[inline]

@@ -41,8 +41,12 @@ const DEAD: u32 = 1 << 31;
 
 /// The words of a count, and how they change.
 pub trait Words: Send + Sync + 'static {
+    /// The type of `d_lock`.
+    type Lock: RawLock;
     /// Creates words with this many references, unlocked.
-    fn new_in(count: u32) -> Self;
+    fn with_references(count: u32) -> Self;
+    /// Returns `d_lock`: a part of the words, or all of them.
+    fn d_lock(&self) -> &Self::Lock;
     /// Adds a reference; returns whether it took the lock.
     fn get(&self) -> bool;
     /// Adds a reference unless the count is dead; returns whether it did.
@@ -53,48 +57,22 @@ pub trait Words: Send + Sync + 'static {
     fn put_with(&self, at_last: impl FnOnce()) -> Put;
     /// Returns the count at this moment.
     fn count(&self) -> u32;
-    /// Acquires `d_lock`.
-    fn lock(&self);
-    /// Acquires `d_lock` if it is free.
-    fn try_lock(&self) -> bool;
-    /// Returns whether `d_lock` is held.
-    fn is_locked(&self) -> bool;
-    /// Releases `d_lock`.
-    ///
-    /// # Safety
-    /// The lock is held, and this acquisition is released only once.
-    unsafe fn unlock(&self);
 }
 
 /// A version of the count. The three types below are all there are.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// The type of the words.
     type Words<P: Platform>: Words;
-    /// Unlocked words without references.
-    const UNLOCKED: Self::Words<DefaultPlatform>;
 }
 
-/// The count of Linux 3.10-rc1: every change takes the lock.
-pub struct UnderLock;
-/// The paper's third version: compare-exchange while the count is above 1, the lock at the edge.
-pub struct CmpXchg;
-/// The lockref as it was merged into Linux 3.12: no bound on the retries.
-pub struct LockRef;
-
-impl Policy for UnderLock {
-    type Words<P: Platform> = TwoWords<false, P>;
-    const UNLOCKED: TwoWords<false> = TwoWords::new();
+versions! {
+    /// The count of Linux 3.10-rc1: every change takes the lock.
+    UnderLock { type Words<P: Platform> = TwoWords<false, P>; }
+    /// The paper's third version: compare-exchange while the count is above 1, the lock at the edge.
+    CmpXchg { type Words<P: Platform> = TwoWords<true, P>; }
+    /// The lockref as it was merged into Linux 3.12: no bound on the retries.
+    LockRef { type Words<P: Platform> = OneWord<P>; }
 }
-impl Policy for CmpXchg {
-    type Words<P: Platform> = TwoWords<true, P>;
-    const UNLOCKED: TwoWords<true> = TwoWords::new();
-}
-impl Policy for LockRef {
-    type Words<P: Platform> = OneWord<P>;
-    const UNLOCKED: OneWord = OneWord::new();
-}
-
-seal!(UnderLock, CmpXchg, LockRef);
 
 /// The count, with its lock, in the version `V`. Zero bytes: no references, unlocked.
 #[repr(transparent)]
@@ -102,7 +80,7 @@ pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
     words: V::Words<P>,
 }
 
-unlocked!(DCount<V> { words: V::UNLOCKED });
+unlocked!(DCount<V>);
 
 // SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
 // is off.
@@ -118,25 +96,22 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
     /// Acquires the lock (`d_lock`).
     #[inline]
     fn lock(&self) {
-        self.words.lock();
+        self.words.d_lock().lock();
     }
 
-    /// Acquires the lock if it is free.
     #[inline]
     fn try_lock(&self) -> bool {
-        self.words.try_lock()
+        self.words.d_lock().try_lock()
     }
 
-    /// Releases the lock.
     #[inline]
     unsafe fn unlock(&self) {
         // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
-        unsafe { self.words.unlock() };
+        unsafe { self.words.d_lock().unlock() };
     }
 
-    /// Returns whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
-        self.words.is_locked()
+        self.words.d_lock().is_locked()
     }
 }
 
@@ -145,7 +120,7 @@ impl<V: Policy, P: Platform> DCount<V, P> {
     /// (`__d_alloc`), that does not access a shared word.
     #[must_use]
     pub fn with_references_in(count: u32) -> Self {
-        DCount { words: Words::new_in(count) }
+        DCount { words: Words::with_references(count) }
     }
 
     /// Adds a reference (`dget`); returns whether that took the lock. The count must stay below 2^31.

@@ -13,15 +13,16 @@ pub struct TwoWords<const BY_EXCHANGE: bool, P: Platform = DefaultPlatform> {
     count: P::U32,
 }
 
-impl<const BY_EXCHANGE: bool> TwoWords<BY_EXCHANGE> {
-    pub(super) const fn new() -> Self {
-        TwoWords { d_lock: KernelTicketLock::new(), count: core::sync::atomic::AtomicU32::new(0) }
-    }
-}
-
 impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
-    fn new_in(count: u32) -> Self {
+    type Lock = KernelTicketLock<P>;
+
+    fn with_references(count: u32) -> Self {
         TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(count) }
+    }
+
+    #[inline]
+    fn d_lock(&self) -> &KernelTicketLock<P> {
+        &self.d_lock
     }
 
     #[inline]
@@ -69,26 +70,6 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
 
     fn count(&self) -> u32 {
         self.count.load(Relaxed) & !DEAD
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.d_lock.lock();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.d_lock.try_lock()
-    }
-
-    fn is_locked(&self) -> bool {
-        self.d_lock.is_locked()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
-        unsafe { self.d_lock.unlock() };
     }
 }
 

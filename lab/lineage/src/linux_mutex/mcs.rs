@@ -12,7 +12,7 @@
 use crate::wait;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, Platform, Word};
+use turnwise::platform::{Platform, Word};
 
 /// A spinner's place in the queue, on a cache line of its own, wherever the compiler puts it in a stack frame.
 #[repr(align(64))]
@@ -25,13 +25,6 @@ struct Node<P: Platform> {
 #[repr(transparent)]
 pub struct SpinnerQueue<P: Platform> {
     tail: P::Ptr<Node<P>>,
-}
-
-impl SpinnerQueue<DefaultPlatform> {
-    /// Creates an empty queue.
-    pub(super) const fn new() -> Self {
-        SpinnerQueue { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) }
-    }
 }
 
 impl<P: Platform> SpinnerQueue<P> {

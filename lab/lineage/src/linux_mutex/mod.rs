@@ -34,8 +34,8 @@ pub mod policy;
 pub use policy::{Baseline, NoSpin, Patch1, Patch1And2, Policy};
 
 use crate::ticket::KernelTicketLock;
-use crate::wait::{self, ASLEEP, AWAKE, Kind, List, Slice, Waiter};
-use crate::word;
+use crate::wait::{self, List, Slice, Waiter};
+use core::cell::Cell;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use policy::Spinners;
@@ -59,13 +59,7 @@ pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     spinners: V::Spinners<P>,
 }
 
-unlocked!(LinuxMutex<V> {
-    count: word(FREE),
-    wait_lock: KernelTicketLock::new(),
-    owner: word(NOBODY),
-    list: List::new(),
-    spinners: V::NO_SPINNERS,
-});
+unlocked!(LinuxMutex<V>);
 
 /// How a spinner's round ended.
 enum Round {
@@ -80,7 +74,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
         LinuxMutex {
             count: P::U32::new(FREE),
@@ -91,7 +84,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
         }
     }
 
-    /// Acquires the lock.
     #[inline]
     fn lock(&self) {
         // ORDERING linux_mutex.acquire: pairs with linux_mutex.release; shows what the last owner wrote.
@@ -102,7 +94,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
         }
     }
 
-    /// Acquires the lock if it is free.
     #[inline]
     fn try_lock(&self) -> bool {
         let taken = self.exchange();
@@ -143,15 +134,13 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     #[cold]
     fn unlock_slow(&self) {
-        self.wait_lock.with(|| {
-            // ORDERING linux_mutex.release: pairs with linux_mutex.acquire, as in `unlock`. From here on another thread
-            // may have the lock.
-            self.count.store(FREE, Release);
-            // SAFETY: contract of `List::first`: we have the list's lock.
-            if let Some(first) = unsafe { self.list.first() } {
-                first.wake();
-            }
-        });
+        let list = self.list.lock(&self.wait_lock);
+        // ORDERING linux_mutex.release: pairs with linux_mutex.acquire, as in `unlock`. From here on another thread may
+        // have the lock.
+        self.count.store(FREE, Release);
+        if let Some(first) = list.first() {
+            first.wake();
+        }
     }
 
     #[cold]
@@ -206,30 +195,21 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     /// Waits in the list, asleep. Preemption is off except for the sleep itself.
     fn lock_asleep(&self) {
-        let me = Waiter::new(Kind::Write, AWAKE);
-        self.wait_lock.lock();
-        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed below.
-        unsafe { self.list.push(&me) };
-        if !self.claim() {
-            while !self.claim() {
-                me.word.store(ASLEEP, Relaxed);
-                // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above, or at the end of the
-                // last round.
-                unsafe { self.wait_lock.unlock() };
-                P::preempt(Preempt::On);
-                me.sleep();
-                P::preempt(Preempt::Off);
-                self.wait_lock.lock();
-            }
-        }
-        // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
-        unsafe { self.list.remove(&me) };
+        let claimed = Cell::new(false);
+        let sleep = |me: &Waiter<P>| {
+            P::preempt(Preempt::On);
+            me.sleep();
+            P::preempt(Preempt::Off);
+        };
+        let list = self.list.lock(&self.wait_lock).wait_until(
+            |_| claimed.set(self.claim()),
+            sleep,
+            |_, _| claimed.get() || self.claim(),
+        );
         self.set_owner();
-        if self.list.is_empty() {
+        if list.is_empty() {
             self.count.store(HELD, Relaxed);
         }
-        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
-        unsafe { self.wait_lock.unlock() };
     }
 
     /// Announces that a thread sleeps; `true`: the lock was free, and is ours. The caller has `wait_lock`.

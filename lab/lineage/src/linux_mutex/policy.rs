@@ -2,7 +2,7 @@
 
 use super::mcs::SpinnerQueue;
 use crate::sealed::Sealed;
-use turnwise::platform::{DefaultPlatform, Platform};
+use turnwise::platform::Platform;
 
 /// A version of the mutex. The four types below are all there are.
 pub trait Policy: Sealed + Send + Sync + 'static {
@@ -12,45 +12,21 @@ pub trait Policy: Sealed + Send + Sync + 'static {
     const LOOKS_FIRST: bool;
     /// Patch 2: the type of the spinners' queue.
     type Spinners<P: Platform>: Spinners<P>;
-    /// Patch 2: the queue without spinners.
-    const NO_SPINNERS: Self::Spinners<DefaultPlatform>;
 }
 
-/// The mutex of Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
-pub struct Baseline;
-/// Baseline with patch 1: poll the count first.
-pub struct Patch1;
-/// Baseline with both patches: the spinners queue, and only the first competes.
-pub struct Patch1And2;
-/// Both patches, compiled without spinning.
-pub struct NoSpin;
-
-impl Policy for Baseline {
-    const SPINS: bool = true;
-    const LOOKS_FIRST: bool = false;
-    type Spinners<P: Platform> = Crowd;
-    const NO_SPINNERS: Crowd = Crowd;
-}
-
-impl Policy for Patch1 {
-    const LOOKS_FIRST: bool = true;
-    const SPINS: bool = true;
-    type Spinners<P: Platform> = Crowd;
-    const NO_SPINNERS: Crowd = Crowd;
-}
-
-impl Policy for Patch1And2 {
-    const SPINS: bool = true;
-    const LOOKS_FIRST: bool = true;
-    type Spinners<P: Platform> = SpinnerQueue<P>;
-    const NO_SPINNERS: SpinnerQueue<DefaultPlatform> = SpinnerQueue::new();
-}
-
-impl Policy for NoSpin {
-    const SPINS: bool = false;
-    const LOOKS_FIRST: bool = true;
-    type Spinners<P: Platform> = Crowd;
-    const NO_SPINNERS: Crowd = Crowd;
+versions! {
+    /// The mutex of Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
+    Baseline { const SPINS: bool = true; const LOOKS_FIRST: bool = false; type Spinners<P: Platform> = Crowd; }
+    /// Baseline with patch 1: poll the count first.
+    Patch1 { const SPINS: bool = true; const LOOKS_FIRST: bool = true; type Spinners<P: Platform> = Crowd; }
+    /// Baseline with both patches: the spinners queue, and only the first competes.
+    Patch1And2 {
+        const SPINS: bool = true;
+        const LOOKS_FIRST: bool = true;
+        type Spinners<P: Platform> = SpinnerQueue<P>;
+    }
+    /// Both patches, compiled without spinning.
+    NoSpin { const SPINS: bool = false; const LOOKS_FIRST: bool = true; type Spinners<P: Platform> = Crowd; }
 }
 
 /// How the spinners relate to each other.
@@ -88,5 +64,5 @@ impl<P: Platform> Spinners<P> for SpinnerQueue<P> {
     }
 }
 
-seal!(Baseline, Patch1, Patch1And2, NoSpin, Crowd);
+impl Sealed for Crowd {}
 impl<P: Platform> Sealed for SpinnerQueue<P> {}

@@ -35,7 +35,6 @@
 mod queue;
 mod spin;
 
-use crate::{wide, word};
 use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -60,15 +59,7 @@ pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(OsvMutex<V> {
-    count: word(0),
-    depth: word(0),
-    owner: wide(NOBODY),
-    queue: Queue::new(),
-    handoff: word(0),
-    sequence: word(0),
-    policy: PhantomData,
-});
+unlocked!(OsvMutex<V>);
 
 // SAFETY: one thread at a time owns it, and acquires (osv.acquire) what the owner before released (osv.release); the
 // owner field names its thread, so guards stay on it.
@@ -77,7 +68,6 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         let zero = || P::U32::new(0);
         OsvMutex {

@@ -7,7 +7,7 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::platform::{DefaultPlatform, Lane, Platform, Word};
+use turnwise::platform::{Lane, Platform, Word};
 
 /// A waiter's word: it has been handed the lock.
 const WOKEN: u32 = 0;
@@ -69,13 +69,6 @@ pub(super) struct Queue<P: Platform> {
     pushlist: P::Ptr<Waiter<P>>,
     /// The list to pop from, oldest first.
     poplist: P::Ptr<Waiter<P>>,
-}
-
-impl Queue<DefaultPlatform> {
-    pub(super) const fn new() -> Self {
-        use core::sync::atomic::AtomicPtr;
-        Queue { pushlist: AtomicPtr::new(ptr::null_mut()), poplist: AtomicPtr::new(ptr::null_mut()) }
-    }
 }
 
 impl<P: Platform> Queue<P> {

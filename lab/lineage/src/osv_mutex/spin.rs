@@ -38,50 +38,28 @@ pub trait Policy: Sealed + Send + Sync + 'static {
     const OWNER_AT_WAKE: bool = false;
 }
 
-/// The original, without spinning.
-pub struct NoSpin;
-/// The paper's technique, number 2: up to `N` polls for an offer, between the count and the queue.
-pub struct Spin<const N: u32 = TRIES>;
-/// Technique 1: wait for a count of 1, then take the offer.
-pub struct SpinToOne<const N: u32 = TRIES>;
-/// Technique 3: not counted while it spins.
-pub struct SpinPolling<const N: u32 = TRIES>;
-/// Spinning in the queue: a delayed sleep.
-pub struct SpinAfterPush<const N: u32 = TRIES>;
+versions! {
+    /// The original, without spinning.
+    NoSpin { const TECHNIQUE: Technique = Technique::None; const TRIES: u32 = 0; }
+    /// The paper's technique, number 2: up to `N` polls for an offer, between the count and the queue.
+    Spin<N = TRIES> { const TECHNIQUE: Technique = Technique::Offer; const TRIES: u32 = N; }
+    /// Technique 1: wait for a count of 1, then take the offer.
+    SpinToOne<N = TRIES> { const TECHNIQUE: Technique = Technique::OnlyOne; const TRIES: u32 = N; }
+    /// Technique 3: not counted while it spins.
+    SpinPolling<N = TRIES> { const TECHNIQUE: Technique = Technique::Polling; const TRIES: u32 = N; }
+    /// Spinning in the queue: a delayed sleep.
+    SpinAfterPush<N = TRIES> { const TECHNIQUE: Technique = Technique::Woken; const TRIES: u32 = N; }
+}
+
 /// The version `V`, with the owner set by its waker.
 pub struct OwnerAtWake<V>(core::marker::PhantomData<V>);
 
-impl Policy for NoSpin {
-    const TECHNIQUE: Technique = Technique::None;
-    const TRIES: u32 = 0;
-}
-impl<const N: u32> Policy for Spin<N> {
-    const TECHNIQUE: Technique = Technique::Offer;
-    const TRIES: u32 = N;
-}
-impl<const N: u32> Policy for SpinToOne<N> {
-    const TECHNIQUE: Technique = Technique::OnlyOne;
-    const TRIES: u32 = N;
-}
-impl<const N: u32> Policy for SpinPolling<N> {
-    const TECHNIQUE: Technique = Technique::Polling;
-    const TRIES: u32 = N;
-}
-impl<const N: u32> Policy for SpinAfterPush<N> {
-    const TECHNIQUE: Technique = Technique::Woken;
-    const TRIES: u32 = N;
-}
 impl<V: Policy> Policy for OwnerAtWake<V> {
     const TECHNIQUE: Technique = V::TECHNIQUE;
     const TRIES: u32 = V::TRIES;
     const OWNER_AT_WAKE: bool = true;
 }
 
-seal!(NoSpin);
-impl<const N: u32> Sealed for Spin<N> {}
-impl<const N: u32> Sealed for SpinToOne<N> {}
-impl<const N: u32> Sealed for SpinPolling<N> {}
-impl<const N: u32> Sealed for SpinAfterPush<N> {}
 impl<V> Sealed for OwnerAtWake<V> {}
 
 impl<V: Policy, P: Platform> OsvMutex<V, P> {

@@ -6,7 +6,7 @@
 
 mod list;
 
-pub(crate) use list::{ASLEEP, AWAKE, Kind, List, Waiter};
+pub(crate) use list::{Kind, List, Locked, Waiter};
 
 use turnwise::platform::{OnCpu, Pause, Platform, Preempt, SpinLimit, Token, Word};
 

@@ -16,7 +16,7 @@ mod table;
 
 use crate::host::Host;
 use crate::inode::{Inode, Space};
-use crate::locks::{Count, LockSet, Rename};
+use crate::locks::{Count, LockSet, Rename, Shared};
 pub(crate) use counters::Counter;
 use counters::Counters;
 use dentry::{Dentry, LISTED, REFERENCED, UNHASHED};
@@ -26,7 +26,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 use table::Table;
 use turnwise::platform::Word;
-use turnwise::raw::{RawLock, RawRwLock};
 
 /// A pointer to a dentry that is kept alive elsewhere.
 pub(crate) type DentryPtr<H, L> = NonNull<Dentry<H, L>>;
@@ -41,7 +40,7 @@ struct Apart<T>(T);
 /// The cache, and what inodes are made from.
 pub(crate) struct Dcache<H: Host, L: LockSet<H::Platform>> {
     table: Table<H, L>,
-    rename: Apart<L::Rename>,
+    rename: Apart<Shared<L::Rename, ()>>,
     lru: Apart<Lru<H, L>>,
     pub(crate) seed: u64,
     cache_bytes: usize,
@@ -53,7 +52,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     pub(crate) fn new(buckets_log2: u32, cache_bytes: usize, seed: u64, space: Space<H::Platform>) -> Self {
         Dcache {
             table: Table::new(buckets_log2),
-            rename: Apart(L::Rename::new_in()),
+            rename: Apart(Shared::new_in(())),
             lru: Apart(Lru::new()),
             seed,
             cache_bytes,
@@ -82,16 +81,13 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
 
     /// Does as [`Dcache::find`], with a `None` that is right even while there are renames.
     fn find_for_sure(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
-        let sequence = self.rename.0.read_begin();
+        let sequence = self.rename.0.raw().read_begin();
         let found = self.table.find(parent, hash, name);
-        if found.is_some() || !L::read_again(&self.rename.0, sequence) {
+        if found.is_some() || !L::read_again(self.rename.0.raw(), sequence) {
             return found;
         }
-        self.rename.0.read();
-        let found = self.table.find(parent, hash, name);
-        // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
-        unsafe { self.rename.0.unlock_read() };
-        found
+        let _no_renames = self.rename.0.read();
+        self.table.find(parent, hash, name)
     }
 
     /// Returns the dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and
@@ -159,7 +155,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             // SAFETY: guaranteed by the caller.
             if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
                 drop(pin);
-                self.shrink_to(self.cache_bytes, BATCH);
+                self.shrink_while(BATCH, |dcache| dcache.lru.0.len().1 > self.cache_bytes);
             }
         });
     }
@@ -207,27 +203,36 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         if !killed {
             return None;
         }
+        // SAFETY: out of its chain and dead; we alone end it (invariant 3).
+        Some(unsafe { self.end(pin, at) })
+    }
+
+    /// Gives back a dentry with its place and its reference to the inode, all of which pinned threads may still access;
+    /// returns its parent, with the reference that it had.
+    ///
+    /// # Safety
+    /// No thread can find it any more, and no other thread ends it: it is dead, or the root of a tree whose last
+    /// reference the caller owns, and whose children have been reclaimed.
+    pub(crate) unsafe fn end(&self, pin: &H::Pin, at: DentryPtr<H, L>) -> DentryPtr<H, L> {
+        // SAFETY: guaranteed by the caller.
+        let dentry = unsafe { at.as_ref() };
         self.counters.add(Counter::Killed);
         let (place, parent) = (dentry.place_ptr(), dentry.place().parent());
         if let Some(inode) = dentry.inode() {
-            // SAFETY: the dentry's reference (invariant 2); pinned threads may still access it.
+            // SAFETY: the dentry's reference (invariant 2).
             unsafe { Inode::put(NonNull::from(inode), &self.space, pin) };
         }
-        // SAFETY: out of its chain and dead, so no thread can find it any more; we alone retire it (invariant 3).
+        // SAFETY: guaranteed by the caller.
         unsafe {
             H::retire(pin, place);
             H::retire(pin, at);
         }
-        Some(parent)
+        parent
     }
 
     /// Reclaims up to `wanted` unused dentries, oldest first; returns how many.
     pub(crate) fn shrink(&self, wanted: usize) -> usize {
         self.shrink_while(wanted, |_| true)
-    }
-
-    fn shrink_to(&self, bytes: usize, most: usize) {
-        self.shrink_while(most, |dcache| dcache.lru.0.len().1 > bytes);
     }
 
     fn shrink_while(&self, wanted: usize, more: impl Fn(&Self) -> bool) -> usize {
@@ -263,13 +268,12 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             moved.as_ref()
         };
         let place = H::allocate(Place::new(parent, hash, name));
-        self.rename.0.lock();
+        let renaming = self.rename.0.write();
         if let Some(over) = over {
             self.table.unhash(over);
         }
         let old = self.rehash(moved, dentry, place);
-        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-        unsafe { self.rename.0.unlock() };
+        drop(renaming);
         if let Some(over) = over {
             // SAFETY: the caller has a reference.
             self.lru.0.remove(unsafe { over.as_ref() });
@@ -288,10 +292,9 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let (in_a, in_b) = unsafe { (a.as_ref(), b.as_ref()) };
         let copy_of = |place: &Place<H, L>| H::allocate(Place::new(place.parent(), place.hash(), place.name()));
         let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
-        self.rename.0.lock();
+        let renaming = self.rename.0.write();
         let old = [self.rehash(a, in_a, place_b), self.rehash(b, in_b, place_a)];
-        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-        unsafe { self.rename.0.unlock() };
+        drop(renaming);
         // The references to the parents change hands as the places do.
         let pin = H::pin();
         // SAFETY: no later pin can find them.
@@ -315,26 +318,5 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// Returns the longest chain, and how many are not empty.
     pub(crate) fn chains(&self) -> (usize, usize) {
         self.table.lengths()
-    }
-
-    /// Gives a root's dentry back, and with it its tree, which is no longer in use.
-    ///
-    /// # Safety
-    /// The caller owns the last reference; all children have been reclaimed.
-    pub(crate) unsafe fn end_root(&self, at: DentryPtr<H, L>) {
-        let pin = H::pin();
-        // SAFETY: the caller owns a reference.
-        let dentry = unsafe { at.as_ref() };
-        let place = dentry.place_ptr();
-        if let Some(inode) = dentry.inode() {
-            // SAFETY: contract of `Inode::put`: the dentry's reference.
-            unsafe { Inode::put(NonNull::from(inode), &self.space, &pin) };
-        }
-        self.counters.add(Counter::Killed);
-        // SAFETY: it is no longer in use.
-        unsafe {
-            H::retire(&pin, place);
-            H::retire(&pin, at);
-        }
     }
 }

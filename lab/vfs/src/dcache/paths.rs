@@ -13,7 +13,7 @@ use crate::host::{Host, Work};
 use crate::inode::Inode;
 use crate::locks::{LockSet, PathsBy, Rename};
 use crate::mount::MountPtr;
-use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::raw::RawLock;
 
 /// A place in the tree of trees.
 pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
@@ -54,10 +54,6 @@ impl<'b> Prepend<'b> {
     pub(crate) fn into_bytes(self) -> &'b [u8] {
         &self.buffer[self.start..]
     }
-
-    fn clear_to(&mut self, start: usize) {
-        self.start = start;
-    }
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
@@ -67,33 +63,24 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let pin = H::pin();
         match L::Rename::PATHS {
             PathsBy::Writer => {
-                rename.lock();
-                let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-                unsafe { rename.unlock() };
-                reached
+                let _alone = rename.write();
+                self.climb(&pin, spot, root, out, locked)
             }
             PathsBy::Blocking => {
-                rename.read();
-                let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
-                unsafe { rename.unlock_read() };
-                reached
+                let _no_renames = rename.read();
+                self.climb(&pin, spot, root, out, locked)
             }
             PathsBy::SequenceThenBlocking => {
                 let start = out.start;
-                let sequence = rename.read_begin();
+                let sequence = rename.raw().read_begin();
                 let reached = self.climb(&pin, spot, root, out, free);
-                if !L::read_again(rename, sequence) {
+                if !L::read_again(rename.raw(), sequence) {
                     return reached;
                 }
-                out.clear_to(start);
+                out.start = start;
                 self.counters.add(Counter::ReadAgain);
-                rename.read();
-                let reached = self.climb(&pin, spot, root, out, free);
-                // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
-                unsafe { rename.unlock_read() };
-                reached
+                let _no_renames = rename.read();
+                self.climb(&pin, spot, root, out, free)
             }
         }
     }

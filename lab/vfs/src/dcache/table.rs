@@ -11,14 +11,14 @@ use crate::locks::LockSet;
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::RawLock;
+use turnwise::Lock;
 use turnwise::platform::{IntWord, Platform, Word};
 
 /// A chain.
 #[repr(C)]
 struct Bucket<H: Host, L: LockSet<H::Platform>> {
     head: <H::Platform as Platform>::Ptr<Dentry<H, L>>,
-    lock: L::Spin,
+    lock: Lock<L::Spin, ()>,
 }
 
 /// All chains.
@@ -44,7 +44,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     /// Makes a table of `2^buckets_log2` empty chains.
     pub(super) fn new(buckets_log2: u32) -> Self {
         let log2 = buckets_log2.clamp(1, 28);
-        let empty = |_| Bucket { head: Word::new(null_mut()), lock: L::Spin::new_in() };
+        let empty = |_| Bucket { head: Word::new(null_mut()), lock: Lock::new_in(()) };
         Table { buckets: H::allocate_many(1 << log2, empty), shift: u64::BITS - log2, owns: PhantomData }
     }
 
@@ -76,13 +76,11 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         // SAFETY: the caller has a reference.
         let dentry = unsafe { at.as_ref() };
         let bucket = self.bucket(dentry.place().hash());
-        bucket.lock.lock();
+        let _locked = bucket.lock.lock();
         // ORDERING chain.link: pairs with the loads in `find`, also for a thread on the dentry after a rename.
         dentry.next.store(bucket.head.load(Relaxed), Release);
         // ORDERING chain.link: pairs with the loads in `find`.
         bucket.head.store(at.as_ptr(), Release);
-        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-        unsafe { bucket.lock.unlock() };
     }
 
     /// Takes a dentry out of the chain of its place; its `next` stays. No thread renames it meanwhile.
@@ -90,7 +88,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         // SAFETY: the caller has a reference, or `d_lock` with the count at 0.
         let dentry = unsafe { at.as_ref() };
         let bucket = self.bucket(dentry.place().hash());
-        bucket.lock.lock();
+        let _locked = bucket.lock.lock();
         let mut link = &bucket.head;
         loop {
             let found = link.load(Relaxed);
@@ -102,8 +100,6 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         }
         // ORDERING chain.link: pairs with the loads in `find`: a thread that skips this one sees what this one saw.
         link.store(dentry.next.load(Relaxed), Release);
-        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-        unsafe { bucket.lock.unlock() };
     }
 
     /// Takes a dentry out for good.
@@ -122,7 +118,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         let (mut longest, mut used) = (0, 0);
         // SAFETY: allocated in `new`, freed in `drop`.
         for bucket in unsafe { self.buckets.as_ref() } {
-            bucket.lock.lock();
+            let _locked = bucket.lock.lock();
             let mut len = 0;
             let mut at = bucket.head.load(Relaxed);
             // SAFETY: in the chain, which we have locked.
@@ -130,8 +126,6 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
                 len += 1;
                 at = dentry.next.load(Relaxed);
             }
-            // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
-            unsafe { bucket.lock.unlock() };
             longest = longest.max(len);
             used += usize::from(len > 0);
         }

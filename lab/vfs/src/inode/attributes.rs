@@ -3,23 +3,24 @@
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Platform, Word};
 
-/// What an inode is.
+/// What an inode is: its bits in `st_mode`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+#[repr(u32)]
 pub enum Kind {
     /// A regular file.
-    File,
+    File = 0o100_000,
     /// A directory.
-    Directory,
+    Directory = 0o040_000,
     /// A symbolic link.
-    Symlink,
+    Symlink = 0o120_000,
     /// A named pipe: a node only.
-    Fifo,
+    Fifo = 0o010_000,
     /// A socket: a node only.
-    Socket,
+    Socket = 0o140_000,
     /// A character device: a node only.
-    CharDevice,
+    CharDevice = 0o020_000,
     /// A block device: a node only.
-    BlockDevice,
+    BlockDevice = 0o060_000,
 }
 
 impl Kind {
@@ -28,15 +29,7 @@ impl Kind {
 
     /// Returns its bits in `st_mode`.
     pub const fn mode(self) -> u32 {
-        match self {
-            Kind::File => 0o100_000,
-            Kind::Directory => 0o040_000,
-            Kind::Symlink => 0o120_000,
-            Kind::Fifo => 0o010_000,
-            Kind::Socket => 0o140_000,
-            Kind::CharDevice => 0o020_000,
-            Kind::BlockDevice => 0o060_000,
-        }
+        self as u32
     }
 
     /// Returns the kind that these bits of `st_mode` mean; none: a file, as for `mknod`.
@@ -215,24 +208,19 @@ impl<P: Platform> Words<P> {
         } else if kind == Kind::File && (wanted.uid.is_some() || wanted.gid.is_some()) {
             self.drop_set_id();
         }
-        if let Some(uid) = wanted.uid {
-            self.uid.store(uid, Relaxed);
-        }
-        if let Some(gid) = wanted.gid {
-            self.gid.store(gid, Relaxed);
+        for (word, id) in [(&self.uid, wanted.uid), (&self.gid, wanted.gid)] {
+            id.into_iter().for_each(|id| word.store(id, Relaxed));
         }
         let now = P::wall().cast_signed();
         let at = |time| match time {
             SetTime::Now => now,
             SetTime::At(ns) => ns,
         };
-        if let Some(time) = wanted.accessed {
-            self.accessed.store(at(time).cast_unsigned(), Relaxed);
+        let (accessed, modified) = (wanted.accessed.map(at), wanted.modified.map(at));
+        let changed = Some(wanted.changed.unwrap_or(now));
+        for (word, time) in [(&self.accessed, accessed), (&self.modified, modified), (&self.changed, changed)] {
+            time.into_iter().for_each(|ns| word.store(ns.cast_unsigned(), Relaxed));
         }
-        if let Some(time) = wanted.modified {
-            self.modified.store(at(time).cast_unsigned(), Relaxed);
-        }
-        self.changed.store(wanted.changed.unwrap_or(now).cast_unsigned(), Relaxed);
     }
 
     /// Drops the bit. Without the group's execute bit, a set-group-id bit means mandatory locks, and stays.

@@ -7,11 +7,9 @@ use super::space::{PAGE_BYTES, Space};
 use super::{Body, Inode};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::locks::LockSet;
-use std::cell::UnsafeCell;
+use crate::locks::{LockSet, Shared};
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Platform, Word};
-use turnwise::{RawLock, RawRwLock};
+use turnwise::platform::Word;
 
 /// Bytes that a file may have.
 pub const FILE_BYTES_MAX: u64 = i64::MAX as u64;
@@ -27,51 +25,14 @@ pub enum Seek {
 
 /// A file's pages under a lock that readers share. In the kernel readers meet in the pages' reference counts instead:
 /// either way a read writes one word that other readers of the file write too.
-pub(super) struct Data<P: Platform, L: LockSet<P>> {
-    lock: L::RwSem,
-    pages: UnsafeCell<Pages>,
-}
-
-/// The pages, for reading or for writing.
-struct Access<'a, S: RawRwLock> {
-    lock: &'a S,
-    pages: *mut Pages,
-    writes: bool,
-}
-
-impl<S: RawRwLock> Drop for Access<'_, S> {
-    fn drop(&mut self) {
-        // SAFETY: the creator of this had locked it this way.
-        unsafe { if self.writes { self.lock.unlock() } else { self.lock.unlock_read() } }
-    }
-}
-
-impl<P: Platform, L: LockSet<P>> Data<P, L> {
-    pub(super) fn new() -> Self {
-        Data { lock: L::RwSem::new_in(), pages: UnsafeCell::new(Pages::default()) }
-    }
-
-    fn read<R>(&self, with: impl FnOnce(&Pages) -> R) -> R {
-        self.lock.read();
-        let access = Access { lock: &self.lock, pages: self.pages.get(), writes: false };
-        // SAFETY: written only under the lock for writing, and we have it for reading.
-        with(unsafe { &*access.pages })
-    }
-
-    fn write<R>(&self, with: impl FnOnce(&mut Pages) -> R) -> R {
-        self.lock.lock();
-        let access = Access { lock: &self.lock, pages: self.pages.get(), writes: true };
-        // SAFETY: we have the lock for writing.
-        with(unsafe { &mut *access.pages })
-    }
-}
+pub(super) type Data<S> = Shared<S, Pages>;
 
 fn kib(bytes: usize) -> Work {
     Work::Kib(u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX))
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
-    fn data(&self) -> Result<&Data<H::Platform, L>, Errno> {
+    fn data(&self) -> Result<&Data<L::RwSem>, Errno> {
         match &self.body {
             Body::File(data) => Ok(data),
             Body::Directory(_) => Err(Errno::ISDIR),
@@ -84,35 +45,16 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// # Errors
     /// `ISDIR`; `INVAL` for anything but a file.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        let read = self.data()?.read(|pages| {
-            let left = self.words.size.load(Relaxed).saturating_sub(offset);
-            let count = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            if count > 0 {
-                H::charge(kib(count));
-                pages.read(offset, &mut into[..count]);
-            }
-            count
-        });
+        let pages = self.data()?.read();
+        let left = self.size().saturating_sub(offset);
+        let count = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        if count > 0 {
+            H::charge(kib(count));
+            pages.read(offset, &mut into[..count]);
+        }
+        drop(pages);
         self.words.touch_accessed();
-        Ok(read)
-    }
-
-    /// Copies bytes in, under the file's lock; returns how many found room.
-    ///
-    /// # Errors
-    /// As [`Locked::write`].
-    pub fn write(&self, space: &Space<H::Platform>, offset: u64, from: &[u8]) -> Result<usize, Errno> {
-        self.lock().write(space, offset, from)
-    }
-
-    /// Copies bytes to the end of the file, wherever that is now; returns where, and how many found room.
-    ///
-    /// # Errors
-    /// As [`Locked::write`].
-    pub fn append(&self, space: &Space<H::Platform>, from: &[u8]) -> Result<(u64, usize), Errno> {
-        let mut locked = self.lock();
-        let end = self.words.size.load(Relaxed);
-        Ok((end, locked.write(space, end, from)?))
+        Ok(count)
     }
 
     /// Returns the first byte from `offset` on that is data or a hole.
@@ -120,16 +62,19 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// # Errors
     /// `NXIO` beyond the end of the file, and where no data follows; `ISDIR`, `INVAL` for anything but a file.
     pub fn seek(&self, offset: u64, to: Seek) -> Result<u64, Errno> {
-        self.data()?.read(|pages| {
-            let size = self.words.size.load(Relaxed);
-            if offset >= size {
-                return Err(Errno::NXIO);
-            }
-            match to {
-                Seek::Hole => Ok(pages.next_hole(offset).min(size)),
-                Seek::Data => pages.next_data(offset).filter(|data| *data < size).ok_or(Errno::NXIO),
-            }
-        })
+        let pages = self.data()?.read();
+        let size = self.size();
+        if offset >= size {
+            return Err(Errno::NXIO);
+        }
+        match to {
+            Seek::Hole => Ok(pages.next_hole(offset).min(size)),
+            Seek::Data => pages.next_data(offset).filter(|data| *data < size).ok_or(Errno::NXIO),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        self.words.size.load(Relaxed)
     }
 
     /// Gives a file's pages back to the file system, when there is no reference any more.
@@ -152,19 +97,26 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         }
         let room = FILE_BYTES_MAX.checked_sub(offset).filter(|room| *room > 0).ok_or(Errno::FBIG)?;
         let from = &from[..from.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
-        let written = data.write(|pages| {
-            let allowed = space.pages.take_up_to(self.number, pages.missing(offset, from.len()));
-            let (written, new) = pages.write(offset, from, allowed);
-            H::charge(kib(written));
-            space.pages.give(self.number, allowed - new);
-            self.now_has(pages, self.size().max(if written > 0 { offset + written as u64 } else { 0 }));
-            written
-        });
+        let mut pages = data.write();
+        let allowed = space.pages.take_up_to(self.number, pages.missing(offset, from.len()));
+        let (written, new) = pages.write(offset, from, allowed);
+        H::charge(kib(written));
+        space.pages.give(self.number, allowed - new);
+        self.now_has(&pages, self.size().max(if written > 0 { offset + written as u64 } else { 0 }));
+        drop(pages);
         if written == 0 {
             return Err(Errno::NOSPC);
         }
         self.words.touch_modified();
         Ok(written)
+    }
+
+    /// Copies bytes to the end of the file; returns how many found room.
+    ///
+    /// # Errors
+    /// As [`Locked::write`].
+    pub fn append(&mut self, space: &Space<H::Platform>, from: &[u8]) -> Result<usize, Errno> {
+        self.write(space, self.size(), from)
     }
 
     /// Cuts the file off, or fills it up with a hole.
@@ -176,11 +128,11 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         if size > FILE_BYTES_MAX {
             return Err(Errno::FBIG);
         }
-        data.write(|pages| {
-            let gone = if size < self.size() || pages.count() > 0 { pages.cut(size) } else { 0 };
-            space.pages.give(self.number, gone);
-            self.now_has(pages, size);
-        });
+        let mut pages = data.write();
+        let gone = if size < self.size() || pages.count() > 0 { pages.cut(size) } else { 0 };
+        space.pages.give(self.number, gone);
+        self.now_has(&pages, size);
+        drop(pages);
         self.words.touch_modified();
         Ok(())
     }
@@ -200,17 +152,16 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         let range = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
         // More than fits in memory is refused before it is counted page by page.
         let bytes = usize::try_from(len).map_err(|_| Errno::FBIG)?;
-        data.write(|pages| {
-            let missing = pages.missing(offset, bytes);
-            let taken = space.pages.take_up_to(self.number, missing);
-            if taken < missing {
-                space.pages.give(self.number, taken);
-                return Err(Errno::NOSPC);
-            }
-            pages.fill(range);
-            self.now_has(pages, if keep_size { self.size() } else { self.size().max(end) });
-            Ok(())
-        })?;
+        let mut pages = data.write();
+        let missing = pages.missing(offset, bytes);
+        let taken = space.pages.take_up_to(self.number, missing);
+        if taken < missing {
+            space.pages.give(self.number, taken);
+            return Err(Errno::NOSPC);
+        }
+        pages.fill(range);
+        self.now_has(&pages, if keep_size { self.size() } else { self.size().max(end) });
+        drop(pages);
         self.words.touch_modified();
         Ok(())
     }
@@ -221,16 +172,12 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     /// `INVAL` for an empty range, `FBIG`, `ISDIR`.
     pub fn punch_hole(&mut self, space: &Space<H::Platform>, offset: u64, len: u64) -> Result<(), Errno> {
         let (data, end) = (self.data()?, range_end(offset, len)?);
-        data.write(|pages| {
-            space.pages.give(self.number, pages.punch(offset..end));
-            self.now_has(pages, self.size());
-        });
+        let mut pages = data.write();
+        space.pages.give(self.number, pages.punch(offset..end));
+        self.now_has(&pages, self.size());
+        drop(pages);
         self.words.touch_modified();
         Ok(())
-    }
-
-    fn size(&self) -> u64 {
-        self.words.size.load(Relaxed)
     }
 
     fn now_has(&self, pages: &Pages, size: u64) {

@@ -10,12 +10,13 @@ use crate::locks::LockSet;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::RawLock;
+use turnwise::LockGuard;
 use turnwise::platform::{IntWord, Word};
 
 /// An inode whose `i_mutex` is held. The lock order is: file system's rename lock, directory, its entry, data.
 pub struct Locked<'a, H: Host, L: LockSet<H::Platform>> {
     inode: &'a Inode<H, L>,
+    _mutex: LockGuard<'a, L::Mutex, ()>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Deref for Locked<'_, H, L> {
@@ -26,32 +27,14 @@ impl<H: Host, L: LockSet<H::Platform>> Deref for Locked<'_, H, L> {
     }
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Drop for Locked<'_, H, L> {
-    fn drop(&mut self) {
-        // SAFETY: the creator of this had locked it.
-        unsafe { self.inode.mutex.0.unlock() };
-    }
-}
-
 impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// Waits for its lock.
     pub fn lock(&self) -> Locked<'_, H, L> {
-        self.mutex.0.lock();
-        Locked { inode: self }
-    }
-
-    /// Takes its lock if it is free.
-    pub fn try_lock(&self) -> Option<Locked<'_, H, L>> {
-        self.mutex.0.try_lock().then_some(Locked { inode: self })
+        Locked { inode: self, _mutex: self.mutex.0.lock() }
     }
 }
 
-impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
-    /// Returns the inode, for longer than it is locked.
-    pub fn inode(&self) -> &'a Inode<H, L> {
-        self.inode
-    }
-
+impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     fn directory(&self) -> Result<&Directory<H, L>, Errno> {
         match &self.inode.body {
             // SAFETY: only read and written under the inode's lock, which we hold for as long as `self` is borrowed.

@@ -25,11 +25,12 @@ use crate::locks::LockSet;
 use attributes::Words;
 use directory::Directory;
 use file::Data;
+use pages::Pages;
 use space::Line;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::RawLock;
+use turnwise::Lock;
 use turnwise::platform::{IntWord, Platform, Word};
 
 /// Bytes that a symbolic link's target may have.
@@ -46,7 +47,7 @@ pub struct Inode<H: Host, L: LockSet<H::Platform>> {
     device: u64,
     kind: Kind,
     words: Words<H::Platform>,
-    mutex: Line<L::Mutex>,
+    mutex: Line<Lock<L::Mutex, ()>>,
     references: Line<<H::Platform as Platform>::U64>,
     /// The inode itself, as it was allocated: its memory cannot be given back by a pointer that was a reference.
     own: <H::Platform as Platform>::Ptr<Inode<H, L>>,
@@ -54,7 +55,7 @@ pub struct Inode<H: Host, L: LockSet<H::Platform>> {
 }
 
 enum Body<H: Host, L: LockSet<H::Platform>> {
-    File(Data<H::Platform, L>),
+    File(Data<L::RwSem>),
     Directory(UnsafeCell<Directory<H, L>>),
     Symlink(Box<[u8]>),
     Special,
@@ -111,7 +112,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     fn allocate(space: &Space<H::Platform>, number: u64, new: &New<'_>) -> Result<NonNull<Self>, Errno> {
         space.inodes.take_one(number)?;
         let body = match new.kind {
-            Kind::File => Body::File(Data::new()),
+            Kind::File => Body::File(Data::new_in(Pages::default())),
             Kind::Directory => Body::Directory(UnsafeCell::new(Directory::new())),
             Kind::Symlink => Body::Symlink(new.target.into()),
             _ => Body::Special,
@@ -122,7 +123,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
             device: new.device,
             kind: new.kind,
             words: Words::new(new.permissions, new.uid, new.gid, links, new.size()),
-            mutex: Line(L::Mutex::new_in()),
+            mutex: Line(Lock::new_in(())),
             references: Line(IntWordOf::<H>::new(1)),
             own: Word::new(std::ptr::null_mut()),
             body,

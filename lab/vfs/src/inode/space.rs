@@ -40,9 +40,9 @@ impl<P: Platform> Space<P> {
     /// Returns how full it is.
     pub fn usage(&self) -> Usage {
         Usage {
-            pages: self.pages.limit(),
+            pages: self.pages.limit,
             pages_used: self.pages.used(),
-            inodes: self.inodes.limit(),
+            inodes: self.inodes.limit,
             inodes_used: self.inodes.used(),
         }
     }
@@ -118,10 +118,6 @@ impl<P: Platform> Budget<P> {
         if taken > 0 {
             self.shard(inode).fetch_sub(taken, Relaxed);
         }
-    }
-
-    fn limit(&self) -> Option<u64> {
-        self.limit
     }
 
     fn used(&self) -> u64 {

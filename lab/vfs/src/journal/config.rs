@@ -19,56 +19,24 @@ pub enum Change {
     Attributes,
 }
 
-/// Blocks that a handle may change, by its purpose: reserved while it is open.
+/// Blocks that a handle may change, in the order of [`Change`]: reserved while it is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Credits {
-    /// For [`Change::Create`].
-    pub create: u32,
-    /// For [`Change::Link`].
-    pub link: u32,
-    /// For [`Change::Remove`].
-    pub remove: u32,
-    /// For [`Change::Rename`].
-    pub rename: u32,
-    /// For [`Change::Truncate`].
-    pub truncate: u32,
-    /// For [`Change::Write`].
-    pub write: u32,
-    /// For [`Change::Attributes`].
-    pub attributes: u32,
-}
+pub struct Credits([u32; 7]);
 
 impl Credits {
     /// Those of ext4 in 2012 with extents and without quotas, as we recall them (provisional): a change of data counts
     /// as 31 blocks, one of an index as 8 more, and a removal as two changes of data and 64; written data get their
     /// blocks later, in handles that we do not have.
-    pub const EXT4: Credits =
-        Credits { create: 42, link: 39, remove: 126, rename: 72, truncate: 8, write: 1, attributes: 2 };
+    pub const EXT4: Credits = Credits([42, 39, 126, 72, 8, 1, 2]);
 
     /// Reserves the same number of blocks for every change.
     #[must_use]
     pub const fn all(blocks: u32) -> Credits {
-        Credits {
-            create: blocks,
-            link: blocks,
-            remove: blocks,
-            rename: blocks,
-            truncate: blocks,
-            write: blocks,
-            attributes: blocks,
-        }
+        Credits([blocks; 7])
     }
 
-    pub(super) const fn of(&self, change: Change) -> u32 {
-        match change {
-            Change::Create => self.create,
-            Change::Link => self.link,
-            Change::Remove => self.remove,
-            Change::Rename => self.rename,
-            Change::Truncate => self.truncate,
-            Change::Write => self.write,
-            Change::Attributes => self.attributes,
-        }
+    pub(super) const fn of(self, change: Change) -> u32 {
+        self.0[change as usize]
     }
 }
 

@@ -36,23 +36,21 @@
 //! | `config.rs` | what handles are for, what they reserve, how the journal behaves |
 //! | `handles.rs` | handles, and the transactions that they join |
 //! | `committing.rs` | requesting commits, and making them |
-//! | `orphans.rs` | files that are being shortened |
 
 mod committing;
 mod config;
 mod handles;
-mod orphans;
 #[cfg(test)]
 mod tests;
 
 pub use config::{Change, Config, Credits};
 pub use handles::Handle;
 
-use crate::host::Host;
+use crate::host::{Host, Work};
 use crate::locks::{LockSet, Shared};
 use core::sync::atomic::Ordering::Relaxed;
 use handles::Transaction;
-use orphans::Orphans;
+use std::collections::BTreeSet;
 use turnwise::Lock;
 use turnwise::platform::{Platform, Word};
 
@@ -78,7 +76,8 @@ pub struct Journal<H: Host, L: LockSet<H::Platform>> {
     /// 1: a thread does nothing but commit.
     served: <H::Platform as Platform>::U32,
     committing: Lock<L::Mutex, ()>,
-    orphans: Lock<L::Mutex, Orphans>,
+    /// Inodes of the files that are being shortened, which a crash would leave half done.
+    orphans: Lock<L::Mutex, BTreeSet<u64>>,
     /// Of even and of odd turns: one may be written while the next runs.
     transactions: [Transaction<H::Platform>; 2],
 }
@@ -95,7 +94,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
             asked: word(0),
             served: word(0),
             committing: Lock::new_in(()),
-            orphans: Lock::new_in(Orphans::default()),
+            orphans: Lock::new_in(BTreeSet::new()),
             transactions: [Transaction::new_in(), Transaction::new_in()],
         }
     }
@@ -105,19 +104,13 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         self.turns.load(Relaxed)
     }
 
-    /// Makes a change that is one handle.
-    pub fn change<R>(&self, change: Change, work: impl FnOnce() -> R) -> R {
-        let _handle = self.start(change);
-        work()
-    }
-
     /// Makes a change that shortens a file: until that is done the file is an orphan, so that a crash in between would
     /// be found.
     pub fn truncate<R>(&self, inode: u64, work: impl FnOnce() -> R) -> R {
         let handle = self.start(Change::Truncate);
-        let orphan = self.add_orphan(inode);
+        self.visit_orphans(|orphans| orphans.insert(inode));
         let result = work();
-        self.remove_orphan(orphan);
+        self.visit_orphans(|orphans| orphans.remove(&inode));
         drop(handle);
         for _ in 1..self.config.truncate_handles {
             drop(self.start(Change::Attributes));
@@ -125,9 +118,15 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         result
     }
 
+    fn visit_orphans(&self, change: impl FnOnce(&mut BTreeSet<u64>) -> bool) {
+        let mut orphans = self.orphans.lock();
+        H::charge(Work::Exactly { ns: self.config.orphan_ns });
+        change(&mut orphans);
+    }
+
     /// Files that are being shortened.
     pub fn orphans(&self) -> Vec<u64> {
-        self.orphans.lock().all()
+        self.orphans.lock().iter().copied().collect()
     }
 
     /// Returns the transaction of a turn.

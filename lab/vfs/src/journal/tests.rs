@@ -68,14 +68,22 @@ fn a_full_transaction_is_committed_for_who_finds_it_full() {
 
 #[test]
 fn orphans_leave_in_any_order() {
-    let mut orphans = Orphans::default();
-    let [a, b, c] = [1, 2, 3].map(|inode| orphans.add(inode));
-    orphans.remove(b);
-    assert_eq!(orphans.all(), [3, 1]);
-    let again = orphans.add(4);
-    assert_eq!((again, orphans.all()), (b, vec![4, 3, 1]), "slots are used again");
-    [c, again, a].into_iter().for_each(|at| orphans.remove(at));
-    assert!(orphans.all().is_empty());
+    let journal = Journal::<Metal, Today>::new(Config::default());
+    let shorten = |inode, work: &dyn Fn()| journal.truncate(inode, work);
+    let barrier = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            shorten(2, &|| _ = barrier.wait());
+            barrier.wait();
+        });
+        shorten(3, &|| {
+            barrier.wait();
+            barrier.wait();
+            assert_eq!(journal.orphans(), [3], "the one that came first left first");
+            shorten(1, &|| assert_eq!(journal.orphans(), [1, 3]));
+        });
+    });
+    assert!(journal.orphans().is_empty());
 }
 
 #[test]

@@ -5,46 +5,28 @@ use turnwise::platform::Platform;
 use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_lineage::{DCount, RenameLock, d_count, rename_lock};
 
-/// The way of reading paths that belongs to a version of the kernel's rename lock.
-pub(super) trait Paths {
-    /// The way.
-    const BY: PathsBy;
+macro_rules! rename_locks {
+    ($($lock:ty, sequence $sequence:ty, paths $paths:ident;)*) => {$(
+        impl<P: Platform> Rename for $lock {
+            const PATHS: PathsBy = PathsBy::$paths;
+
+            #[inline]
+            fn read_begin(&self) -> u64 {
+                self.read_begin().into()
+            }
+            #[inline]
+            fn read_retry(&self, sequence: u64) -> bool {
+                self.read_retry(sequence as $sequence)
+            }
+        }
+    )*};
 }
 
-impl Paths for rename_lock::Exclusive {
-    const BY: PathsBy = PathsBy::Writer;
-}
-impl Paths for rename_lock::SeqRw {
-    const BY: PathsBy = PathsBy::Blocking;
-}
-impl Paths for rename_lock::SeqExclusive {
-    const BY: PathsBy = PathsBy::SequenceThenBlocking;
-}
-
-impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
-    const PATHS: PathsBy = V::BY;
-
-    #[inline]
-    fn read_begin(&self) -> u64 {
-        self.read_begin().into()
-    }
-    #[inline]
-    fn read_retry(&self, sequence: u64) -> bool {
-        self.read_retry(sequence as u32)
-    }
-}
-
-impl<P: Platform> Rename for RawSeqRwLock<P> {
-    const PATHS: PathsBy = PathsBy::SequenceThenBlocking;
-
-    #[inline]
-    fn read_begin(&self) -> u64 {
-        self.read_begin()
-    }
-    #[inline]
-    fn read_retry(&self, sequence: u64) -> bool {
-        self.read_retry(sequence)
-    }
+rename_locks! {
+    RenameLock<rename_lock::Exclusive, P>, sequence u32, paths Writer;
+    RenameLock<rename_lock::SeqRw, P>, sequence u32, paths Blocking;
+    RenameLock<rename_lock::SeqExclusive, P>, sequence u32, paths SequenceThenBlocking;
+    RawSeqRwLock<P>, sequence u64, paths SequenceThenBlocking;
 }
 
 impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {

@@ -44,10 +44,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 
     pub(crate) fn resize(&self, inode: &Inode<H, L>, size: u64) -> Result<(), Errno> {
         let mut locked = inode.lock();
-        let mut resize = || locked.resize(&self.dcache.space, size);
+        self.truncating(inode, || locked.resize(&self.dcache.space, size))
+    }
+
+    /// Makes a change that sets the size of a file, whose lock the caller has.
+    fn truncating<R>(&self, inode: &Inode<H, L>, work: impl FnOnce() -> R) -> R {
         match &self.journal {
-            Some(journal) => journal.truncate(inode.number(), resize),
-            None => resize(),
+            Some(journal) => journal.truncate(inode.number(), work),
+            None => work(),
         }
     }
 
@@ -98,14 +102,11 @@ impl<H: Host, L: LockSet<H::Platform>> Path<'_, H, L> {
     /// As [`Vfs::truncate`], for a size.
     pub fn set_attributes(&self, wanted: &SetAttributes) -> Result<(), Errno> {
         let inode = self.inode();
-        let space = &self.fs.dcache.space;
         let mut locked = inode.lock();
-        match &self.fs.journal {
-            Some(journal) if wanted.size.is_some() => {
-                journal.truncate(inode.number(), || locked.set_attributes(space, wanted))
-            }
-            Some(journal) => journal.change(Change::Attributes, || locked.set_attributes(space, wanted)),
-            None => locked.set_attributes(space, wanted),
+        if wanted.size.is_some() {
+            return self.fs.truncating(inode, || locked.set_attributes(&self.fs.dcache.space, wanted));
         }
+        let _handle = self.fs.begin_change(Change::Attributes);
+        locked.set_attributes(&self.fs.dcache.space, wanted)
     }
 }

@@ -98,7 +98,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     }
 
     /// Begins a change: returns its handle, if there is a journal. Taken after the directories' locks.
-    fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
+    pub(crate) fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
         self.journal.as_ref().map(|journal| journal.start(change))
     }
 

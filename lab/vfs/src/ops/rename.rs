@@ -13,7 +13,7 @@ use crate::locks::LockSet;
 use crate::path::{Context, Path};
 use crate::walk::Last;
 use rustix::fs::RenameFlags;
-use turnwise::RawLock;
+use turnwise::LockGuard;
 
 /// A name in a directory.
 #[derive(Clone, Copy)]
@@ -37,17 +37,7 @@ struct Locks<'a, H: Host, L: LockSet<H::Platform>> {
     from: Locked<'a, H, L>,
     /// `None`: the same.
     to: Option<Locked<'a, H, L>>,
-    _renames: Option<Held<'a, L::Mutex>>,
-}
-
-/// A mutex, held.
-struct Held<'a, M: RawLock>(&'a M);
-
-impl<M: RawLock> Drop for Held<'_, M> {
-    fn drop(&mut self) {
-        // SAFETY: the creator of this had locked it.
-        unsafe { self.0.unlock() };
-    }
+    _renames: Option<LockGuard<'a, L::Mutex, ()>>,
 }
 
 impl<'a, H: Host, L: LockSet<H::Platform>> Locks<'a, H, L> {
@@ -122,8 +112,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if from.dentry == to.dentry {
             return Locks { from: in_from.lock(), to: None, _renames: None };
         }
-        self.rename_mutex.lock();
-        let renames = Some(Held(&self.rename_mutex));
+        let renames = Some(self.rename_mutex.lock());
         let to_first = self.dcache.is_below(from.dentry, to.dentry)
             || !self.dcache.is_below(to.dentry, from.dentry) && in_to.number() < in_from.number();
         if to_first {
