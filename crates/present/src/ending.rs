@@ -36,7 +36,7 @@ impl Failure {
     /// Returns an error with this exit status.
     #[must_use]
     pub fn error(code: u8, message: String) -> anyhow::Error {
-        anyhow::Error::new(Failure { code, message })
+        anyhow::Error::msg(Failure { code, message })
     }
 }
 
@@ -45,8 +45,6 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)
     }
 }
-
-impl std::error::Error for Failure {}
 
 /// Returns the exit status of a program, after writing its error, if any, to stderr.
 #[must_use]
