@@ -149,11 +149,9 @@ impl fmt::Display for Skip {
     }
 }
 
-impl std::error::Error for Skip {}
-
 /// Returns an error that says why something cannot run here.
 pub(crate) fn skip(why: impl Into<String>) -> Error {
-    Error::new(Skip(why.into()))
+    Error::msg(Skip(why.into()))
 }
 
 /// Returns why something could not run here; any other error stays one.

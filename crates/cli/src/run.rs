@@ -1,14 +1,13 @@
 //! `turnwise run`: becomes the program, on other locks.
 
 use crate::policy;
-use crate::policy_file::{PolicyFile, compile};
-use crate::preload::{Library, install_table};
-use crate::program::check_interposable;
+use crate::preload::Library;
 use crate::target::{SAMPLE_HELP, Target};
+use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use turnwise_preload_abi::Policy;
@@ -47,27 +46,11 @@ Examples:
 /// Becomes the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
-    let mut command = target.start();
-    let lock = args.lock.unwrap_or(policy::DEFAULT);
-    if let Some(path) = &args.policy {
-        let table = table(path, args.lock, &target)?;
-        Library::install()?.apply_table(&table, &mut command);
-    } else if lock != Policy::Libc {
-        check_interposable(&target.path)?;
-        Library::install()?.apply(lock, &mut command);
-    }
-    Err(command.exec()).with_context(|| format!("cannot execute {}", target.path.display()))
-}
-
-/// Compiles a policy file; warnings about it go to standard error.
-fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<PathBuf> {
-    let mut file = PolicyFile::read(path)?;
-    if let Some(lock) = lock {
-        file.default = lock;
-    }
-    let compiled = compile(&file, &target.path)?;
-    if !compiled.warnings.is_empty() {
-        eprintln!("{}", compiled.shown_warnings(&file));
-    }
-    install_table(&compiled)
+    let locks = match &args.policy {
+        Some(path) => Variant::read(path, args.lock, &target)?,
+        None => Variant::policy(args.lock.unwrap_or(policy::DEFAULT)),
+    };
+    let library = Library::needed(std::slice::from_ref(&locks), &target)?;
+    Err(locks.start(&target, library.as_ref()).exec())
+        .with_context(|| format!("cannot execute {}", target.path.display()))
 }

@@ -5,7 +5,7 @@ use crate::policy_file::{PolicyFile, compile};
 use crate::preload::{Library, install_table};
 use crate::target::Target;
 use anyhow::Result;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_preload_abi::Policy;
 
@@ -36,6 +36,18 @@ impl Variant {
         let locks = Locks::File(install_table(&compiled)?);
         let variant = Variant { name: file.origin.clone(), locks, prefix: None };
         Ok((variant, compiled.shown_warnings(file)))
+    }
+
+    /// Returns a contender by the policy file at a path; `default` replaces what that says for locks that no rule
+    /// matches. Warnings about the file go to standard error.
+    pub(crate) fn read(path: &Path, default: Option<Policy>, target: &Target) -> Result<Variant> {
+        let mut file = PolicyFile::read(path)?;
+        file.default = default.unwrap_or(file.default);
+        let (variant, warnings) = Variant::file(&file, target)?;
+        if !warnings.is_empty() {
+            eprintln!("{warnings}");
+        }
+        Ok(variant)
     }
 
     /// Returns one with all locks under an arm's policy, started by its command; fails if there is no such command.

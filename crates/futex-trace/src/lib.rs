@@ -8,7 +8,6 @@
 //! [`Tracer`] reads the kernel's records, [`Trace`] pairs them up, and [`profile`](Trace::profile) makes the same
 //! [`Profile`](turnwise_profile::model::Profile) from them as from the recorder's.
 
-mod asleep;
 mod call;
 mod events;
 #[cfg(test)]

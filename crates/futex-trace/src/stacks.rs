@@ -1,13 +1,17 @@
-//! Inspects a running process without tracing it: its files, for names, and the call stacks of sleeping threads.
+//! Inspects a running process without tracing it: its files, for names, and the calls and call stacks of sleeping
+//! threads.
 
+use crate::call::{Call, SysCall};
 use crate::memory::Memory;
 use crate::process::Process;
 use crate::unwind::Dump;
+use std::io;
 use std::path::{Path, PathBuf};
 use turnwise_profile::symbols::Module;
 
-/// The number of bytes of a stack that are read.
+/// The number of bytes of a stack that are read, and of that of a thread that sleeps when a trace begins.
 const STACK_BYTES: usize = 16 * 1024;
+const STACK_BYTES_ASLEEP: usize = 4096;
 /// The number of places that are tried.
 const MOST_FRAMES: usize = 64;
 
@@ -39,11 +43,8 @@ impl Living {
     /// Returns the stack of a thread in a system call: the return addresses of its calls, innermost first. Empty if it
     /// runs, or if its stack may not be read.
     pub fn stack(&mut self, tid: u32) -> Vec<u64> {
-        let path = format!("/proc/{}/task/{tid}/syscall", self.process.pid);
-        let line = std::fs::read_to_string(path).unwrap_or_default();
-        let Some((stack_pointer, instruction)) = registers(&line) else { return Vec::new() };
-        let bytes = self.memory.as_ref().map(|memory| memory.read(stack_pointer, STACK_BYTES)).unwrap_or_default();
-        let mut dump = Dump { instruction, stack_pointer, bytes, ..Dump::default() };
+        let line = line(self.process.pid, tid).unwrap_or_default();
+        let Some(mut dump) = dump(&line, self.memory.as_ref(), STACK_BYTES) else { return Vec::new() };
         let mut longest = self.process.unwound(&dump);
         // The frame pointer of a thread that is not stopped is unknown. If functions keep one, the right one leads
         // through all of them, and others miss some.
@@ -73,17 +74,48 @@ impl Living {
     }
 }
 
+/// Returns the wait that a thread is in, and its stack; `None`: it does not sleep in a futex call. Fails if the thread
+/// has exited, or may not be inspected. No record of a trace shows when calls began before it.
+pub(crate) fn wait_of(pid: u32, tid: u32, memory: Option<&Memory>) -> io::Result<Option<(Call, Dump)>> {
+    let line = line(pid, tid)?;
+    Ok(wait(&line).and_then(|wait| Some((wait, dump(&line, memory, STACK_BYTES_ASLEEP)?))))
+}
+
+/// Reads `number six-arguments stack-pointer instruction`; threads outside of system calls have other lines.
+fn line(pid: u32, tid: u32) -> io::Result<String> {
+    std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))
+}
+
+/// Parses the wait in such a line.
+fn wait(line: &str) -> Option<Call> {
+    let mut words = line.split_ascii_whitespace();
+    let call = SysCall::of_number(words.next()?.parse().ok()?)?;
+    let arguments: Option<Vec<u64>> = words.take(call.fields().len()).map(number).collect();
+    call.decode(&arguments?).filter(|call| matches!(call, Call::Wait { .. }))
+}
+
+/// Returns the thread's stack. The other registers are unknown: it is unwound as far as possible without them.
+fn dump(line: &str, memory: Option<&Memory>, most: usize) -> Option<Dump> {
+    let (stack_pointer, instruction) = registers(line)?;
+    let bytes = memory.map(|memory| memory.read(stack_pointer, most)).unwrap_or_default();
+    Some(Dump { instruction, stack_pointer, bytes, ..Dump::default() })
+}
+
 /// Returns stack pointer and instruction, which are last in the line of a sleeping thread.
 fn registers(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split_ascii_whitespace().rev();
-    let mut number = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
-    let instruction = number()?;
-    Some((number()?, instruction))
+    let instruction = number(words.next()?)?;
+    Some((number(words.next()?)?, instruction))
+}
+
+fn number(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Word;
     use std::sync::mpsc::channel;
 
     #[test]
@@ -95,6 +127,20 @@ mod tests {
             Some((0x7ffd_41bf_9840, 0x7fdb_40a8_4f16))
         );
         assert_eq!(registers("-1 0x7ffd41bf9840 0x7fdb40a84f16\n"), Some((0x7ffd_41bf_9840, 0x7fdb_40a8_4f16)));
+    }
+
+    #[test]
+    fn only_waits_of_the_futex_calls_are_read() {
+        let futex = libc::SYS_futex;
+        let rest = "0x7fdb409fb990 0x109 0x34c5 0x20 0x0 0xffffffff 0x7ffd41bf9840 0x7fdb40a84f16\n";
+        let call = Call::Wait { address: 0x7fdb_409f_b990, word: Word::Shared(0x34c5) };
+        assert_eq!(wait(&format!("{futex} {rest}")), Some(call));
+        let newer = Call::Wait { address: 0x7fdb_409f_b990, word: Word::Other };
+        assert_eq!(wait(&format!("455 {rest}")), Some(newer));
+        let wake = format!("{futex} 0x10 0x81 0x1 0x0 0x0 0x0 0x7ffd41bf9840 0x7fdb40a84f16");
+        let others = ["running\n", "-1 0x7ffd41bf9840 0x7fdb40a84f16", "", &format!("{}", futex), &wake];
+        assert!(others.iter().all(|line| wait(line).is_none()));
+        assert_eq!(wait(&format!("{} {rest}", libc::SYS_read)), None);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Traces a process, or the programs that a thread starts.
 
-use crate::asleep;
 use crate::events::{Rings, Whom};
 use crate::living;
 use crate::memory::Memory;
 use crate::records::{Event, What};
+use crate::stacks;
 use crate::trace::Trace;
 use crate::tracefs;
 use anyhow::{Context, Result, bail};
@@ -101,7 +101,7 @@ fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
     for &tid in threads {
         // Taken before the check: if the thread begins a call meanwhile, its record comes after this.
         let at_ns = now_ns();
-        match asleep::wait_of(pid, tid, memory.as_ref()) {
+        match stacks::wait_of(pid, tid, memory.as_ref()) {
             Ok(Some((call, dump))) => found.push(Event { at_ns, pid, tid, what: What::Sleeps(call, dump) }),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => unseen += 1,
             _ => {}

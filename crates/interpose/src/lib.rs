@@ -62,7 +62,7 @@ pub use frames::{caller_of, return_behind, stack};
 pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
-pub use system::{File, errno, keeping_errno, nanoseconds, populate, zeroed};
+pub use system::{File, errno, keeping_errno, limit, nanoseconds, populate, store_bytes, zeroed};
 pub use text::Text;
 pub use thread::runs_in_memory_of_another;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -3,6 +3,8 @@
 use core::ffi::c_int;
 use core::mem::ManuallyDrop;
 use core::ptr::{NonNull, null_mut};
+use core::sync::atomic::AtomicU8;
+use core::sync::atomic::Ordering::Relaxed;
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -61,6 +63,19 @@ pub fn populate(start: *mut u8, bytes: usize) -> Result<(), c_int> {
     const MADV_POPULATE_WRITE: c_int = 23;
     // SAFETY: the request changes no byte of any mapping.
     if unsafe { libc::madvise(start.cast(), bytes, MADV_POPULATE_WRITE) } == 0 { Ok(()) } else { Err(errno()) }
+}
+
+/// Returns a limit of the process; `None`: the system does not report it.
+pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    known.then_some(limit.rlim_cur)
+}
+
+/// Stores as many of the bytes as there is room for.
+pub fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
+    to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
 }
 
 /// Reads a clock, in nanoseconds; 0: there is no such clock.

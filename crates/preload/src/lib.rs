@@ -11,7 +11,6 @@
 //! | `ablate.rs` | changed numbers in the policy, for experiments: feature `ablate` |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock each mutex uses: a policy file's table |
-//! | `caller.rs` | finding the program's call when the recorder is in between |
 //! | `file.rs` | maps files |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs`, `word/line.rs` | the lock, by policy; locks with a queue of waiters, in forked children |
@@ -35,7 +34,6 @@ extern crate std as _;
 
 #[cfg(feature = "ablate")]
 mod ablate;
-mod caller;
 mod cond;
 mod events;
 mod exports;

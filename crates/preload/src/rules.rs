@@ -12,7 +12,6 @@
 //! ORDERING rules.cached_rule: all accesses are relaxed. Nothing is published with a decision: a thread that finds none
 //! makes one from its own knowledge, and racing threads all take the first decision.
 
-use crate::caller;
 use crate::file;
 use crate::module::place;
 use crate::policy;
@@ -22,9 +21,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use rustix::fs::{CWD, OFlags, readlinkat_raw};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
-use turnwise_interpose::zeroed;
+use turnwise_interpose::{find, return_behind, zeroed};
 use turnwise_live::Values;
 use turnwise_live::writer::FileRule;
+use turnwise_preload_abi::libraries::{RECORDER, is_library};
 use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
 
 /// The address to which a call of one of our functions returns; 0: unknown.
@@ -112,13 +112,24 @@ const LIBC: u32 = 1 + Policy::Libc.number() as u32;
 fn decide(object: usize, caller: Caller) -> u32 {
     let Some(rules) = rules() else { return if policy::stands_aside() { LIBC } else { 1 } };
     let program = rules.program.get(..rules.program_length).unwrap_or_default();
-    let caller = caller::call_of_program(caller);
+    let caller = call_of_program(caller);
     // The return address may already belong to the next function; the call does not.
     let call = if caller.0 == 0 { None } else { place(caller.0 - 1, program) };
     let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);
     let rule = rules.table.decide(place(object, program), call, active);
     let policy = rule.and_then(|rule| rules.table.rule(rule)).map_or(rules.table.default_policy(), |rule| rule.policy);
     (1 + u32::from(policy.number())) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
+}
+
+/// Returns the program's call that led to ours: rules apply to it, and the recorder may be in between, which the program
+/// calls, and which calls this library. This happens once in a lock's life, so the stack may be unwound.
+fn call_of_program(caller: Caller) -> Caller {
+    // SAFETY: the module has called us, so it is loaded.
+    let recorder = find(caller.0).filter(|module| is_library(unsafe { module.name() }.to_bytes(), RECORDER));
+    match recorder {
+        Some(recorder) => return_behind(&recorder, caller.0).map_or(Caller::UNKNOWN, Caller),
+        None => caller,
+    }
 }
 
 /// Maps the table at `path`, once.

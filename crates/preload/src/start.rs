@@ -43,7 +43,7 @@ fn look_up() {
     can_find();
     real::look_up();
     time::inspect_next(real::pthread_cond_timedwait::address());
-    exports::exec::look_up();
+    exports::process::look_up();
     if !policy::stands_aside() {
         cond::find_mark();
         spin::prepare();

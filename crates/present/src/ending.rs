@@ -2,6 +2,7 @@
 
 use crate::{limits, printable_message};
 use anyhow::Context;
+use rustix::termios::tcgetwinsize;
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -18,10 +19,8 @@ pub struct Failure {
 pub fn columns() -> Option<usize> {
     /// With fewer columns, output is unreadable.
     const LEAST: u16 = 20;
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: there is room for the result.
-    let shown = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (shown == 0 && size.ws_col >= LEAST).then_some(size.ws_col.into())
+    let columns = tcgetwinsize(std::io::stdout()).ok()?.ws_col;
+    (columns >= LEAST).then_some(columns.into())
 }
 
 /// A check failed: other locks broke the program.
@@ -37,7 +36,7 @@ impl Failure {
     /// Returns an error with this exit status.
     #[must_use]
     pub fn error(code: u8, message: String) -> anyhow::Error {
-        anyhow::Error::new(Failure { code, message })
+        anyhow::Error::msg(Failure { code, message })
     }
 }
 
@@ -46,8 +45,6 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)
     }
 }
-
-impl std::error::Error for Failure {}
 
 /// Returns the exit status of a program, after writing its error, if any, to stderr.
 #[must_use]

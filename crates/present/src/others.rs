@@ -94,8 +94,7 @@ impl Others {
 impl Times {
     fn now(cpus: &[u32], beside: Option<u32>) -> Option<Times> {
         let stat = std::fs::read_to_string("/proc/stat").ok()?;
-        // SAFETY: has no preconditions.
-        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
         let beside = beside.and_then(|pid| ticks_of(pid).map(|ticks| ticks / per_second)).unwrap_or(0.0);
         Some(Times { own: own_seconds() + beside, ..Times::of(&stat, cpus, per_second)? })
     }

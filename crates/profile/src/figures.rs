@@ -30,6 +30,12 @@ pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
+/// Scales a part of `known` to `all`, rounded down; 0 if nothing is known.
+#[must_use]
+pub fn scaled(part: u64, known: u64, all: u64) -> u64 {
+    (u128::from(part) * u128::from(all)).checked_div(u128::from(known)).map_or(0, |scaled| scaled as u64)
+}
+
 /// Joins the first few items, with a sign that there are more.
 #[must_use]
 pub fn listed(items: impl IntoIterator<Item = String>, most: usize, between: &str) -> String {

@@ -4,6 +4,7 @@
 //! address, so that all threads look it up again.
 
 use crate::mapping::Mapping;
+use crate::table::SPREAD;
 use crate::writer::Writer;
 use crate::{clock, modules, stacks};
 use core::sync::atomic::AtomicU32;
@@ -136,7 +137,7 @@ enum Lookup {
 
 fn find(mapping: &Mapping, address: u64) -> Lookup {
     const MASK: u64 = LOCK_SLOTS.count - 1;
-    let mut index = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCK_SLOTS.count.ilog2());
+    let mut index = (address >> 3).wrapping_mul(SPREAD) >> (64 - LOCK_SLOTS.count.ilog2());
     for _ in 0..LOCK_SLOTS.count {
         let Some(slot) = mapping.reach::<AtomicU32>(&LOCK_SLOTS, index as usize) else { return Lookup::Full };
         // ORDERING recorder.lock: Acquire; a thread that finds a number finds its record filled.

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use turnwise_interpose::File;
+use turnwise_interpose::{File, limit, store_bytes};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
@@ -251,13 +251,6 @@ pub(crate) fn store_text(to: &[AtomicU8], text: &[u8]) {
     store_bytes(&to[..to.len().saturating_sub(1)], text);
 }
 
-/// Stores as many of the bytes as there is room for.
-pub(crate) fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
-    for (byte, value) in to.iter().zip(bytes) {
-        byte.store(*value, Relaxed);
-    }
-}
-
 /// Adds to a counter that only the calling thread writes, which avoids a locked instruction.
 #[inline(always)]
 pub(crate) fn add(counter: &AtomicU64, value: u64) {
@@ -266,10 +259,7 @@ pub(crate) fn add(counter: &AtomicU64, value: u64) {
 
 /// Returns the longest file that the process may make: exceeding its limit would not fail, but kill it by a signal.
 fn may_be_long() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
-    if known { limit.rlim_cur } else { 0 }
+    limit(libc::RLIMIT_FSIZE).unwrap_or(0)
 }
 
 /// Returns whether system calls are filtered, as the system reports it.

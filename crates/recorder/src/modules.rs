@@ -8,13 +8,13 @@
 //! checked ([`unloaded`]); records of addresses in it are marked as the old module's ([`replaced::mark`]) when the new
 //! one turns up. So a module that returns is the same one.
 
-use crate::mapping::{self, Mapping};
+use crate::mapping::Mapping;
 use crate::{filter, locks, memory, replaced};
 use core::ffi::{CStr, c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicU8};
-use turnwise_interpose::{Identity, Module, whole_name};
+use turnwise_interpose::{Identity, Module, store_bytes, whole_name};
 use turnwise_recording as file;
 use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
 
@@ -166,7 +166,7 @@ unsafe fn write(mapping: &Mapping, found: &Module, path: Option<&CStr>) {
     module.start.store(identity.start, Relaxed);
     module.identity.store(identity.hash, Relaxed);
     store_path(&module.path, name);
-    mapping::store_bytes(&module.build_id, id);
+    store_bytes(&module.build_id, id);
     module.build_id_bytes.store(id.len() as u32, Relaxed);
     if let (true, Some(path)) = (id.is_empty(), path) {
         memory::keeping_errno(|| stamp(module, path));
@@ -194,7 +194,7 @@ fn stamp(module: &file::Module, path: &CStr) {
 fn store_path(to: &[AtomicU8], name: &[u8]) {
     let mut stored = 0;
     whole_name(name, to.len() - 1, filter::allows_calls(), |piece| {
-        mapping::store_bytes(&to[stored..], piece);
+        store_bytes(&to[stored..], piece);
         stored += piece.len();
     });
 }

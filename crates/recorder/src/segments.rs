@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use rustix::mm::{Advice, MapFlags, MremapFlags, ProtFlags, madvise, mmap, mremap, munmap};
-use turnwise_interpose::File;
+use turnwise_interpose::{File, limit};
 use turnwise_recording::{PAGE, WHY_MEMORY};
 
 /// Segments: four of 4 MB, fifteen of 16 MB, fifteen of 256 MB. Longer ones come later, to keep the number small.
@@ -114,10 +114,8 @@ impl Segments {
 /// Returns the most that may be mapped: a part of what a limit leaves to the process.
 fn most() -> u64 {
     const PART: u64 = 8;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } == 0;
-    if known && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur / PART } else { u64::MAX }
+    let known = limit(libc::RLIMIT_AS).filter(|limit| *limit != libc::RLIM_INFINITY);
+    known.map_or(u64::MAX, |limit| limit / PART)
 }
 
 /// Maps the first bytes of an open file.

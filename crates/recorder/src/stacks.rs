@@ -5,6 +5,7 @@
 //! record, and follow whatever data a stack ends in.
 
 use crate::modules;
+use crate::table::SPREAD;
 use crate::writer::Writer;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -54,8 +55,6 @@ fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
     }
     stored.or_else(|| store(writer, addresses)).unwrap_or(0)
 }
-
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Stores the number of addresses, then the addresses.
 fn store(writer: &Writer, addresses: &[u64]) -> Option<Ref> {

@@ -8,7 +8,7 @@ extern "C" fn start() {
     // Everything that lock calls need from the loader: later a thread that waits for us may hold its lock.
     turnwise_interpose::can_find();
     real::look_up_all();
-    exports::exec::look_up();
+    exports::process::look_up();
     alone::look_up();
     state::make_key();
     if race_checker().is_some() {

@@ -1,11 +1,12 @@
 //! A thread's own records in the file. Each thread writes into its own chunks.
 
-use crate::mapping::{Mapping, store_bytes};
+use crate::mapping::Mapping;
 use crate::{filter, memory};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, Release};
+use turnwise_interpose::store_bytes;
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, FromZeros, Ref, Thread};
 

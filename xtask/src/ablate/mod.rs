@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let variants = variant::chosen(&args.only)?;
     let (cells, programs) = args.chosen();
     // Building takes minutes: typing errors are refused before.
-    programs::chosen(programs::table::load(Path::new("xtask/programs"))?, &programs)?;
+    programs::table::chosen(Path::new("xtask/programs"), &programs)?;
     let commit = machine::commit().context("git does not say which commit this is")?;
     let mut record = Record::new(commit, compiler()?, command_line());
     if let Some(file) = &args.json {

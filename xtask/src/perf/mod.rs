@@ -283,7 +283,7 @@ fn programs_of(here: &Path, names: &[&str], rounds: u32, jobs: &mut Vec<Job>, le
     if names.is_empty() {
         return Ok(());
     }
-    for program in programs::chosen(programs::table::load(here)?, names)? {
+    for program in programs::table::chosen(here, names)? {
         let Some(metric) = &program.metric else {
             let why = "a test of the program by itself, without a figure".to_owned();
             left_out.push(Gap { cell: program.name, why });
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn the_default_programs_are_in_the_table_and_have_figures() {
-        let all = programs::table::load(Path::new("programs")).unwrap();
+        let all = programs::table::chosen(Path::new("programs"), &[""; 0]).unwrap();
         for name in &DEFAULTS.programs {
             assert!(all.iter().any(|program| program.name == *name && program.metric.is_some()), "{name}");
         }

@@ -1,13 +1,13 @@
 //! `cargo xtask programs`: unmodified programs, on the C library's locks and on ours. The same results, and how fast:
 //! kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
-mod circumstance;
 pub(crate) mod prepare;
 mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
-use crate::command::{install, named, outcome};
+use crate::command::{install, outcome};
+use crate::perf::busy::Busy;
 use crate::results::record::{Record, command_line, over};
 use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
@@ -17,7 +17,7 @@ use run::Turnwise;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use table::Program;
+use table::{Program, chosen};
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Watch;
 use turnwise_present::quota::Quota;
@@ -54,6 +54,11 @@ pub(crate) struct Args {
     readme: bool,
 }
 
+/// Busy processes alongside a program that is compared once more.
+const BUSY: u32 = 2;
+/// Hundredths of a CPU that such a program may use.
+const QUOTA: u32 = 100;
+
 /// The policies: the first is the baseline of the others.
 const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 
@@ -73,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         return Ok(true);
     }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
-    let programs = chosen(table::load(&here)?, &args.name)?;
+    let programs = chosen(&here, &args.name)?;
     if args.list {
         for program in &programs {
             println!("{}: {}", program.name, program.command.join(" "));
@@ -83,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.install {
         install(programs.iter().flat_map(|program| &program.packages))?;
     }
-    let left_out = circumstance::left_out(args, || Quota::enter(circumstance::QUOTA).map(drop));
+    let left_out = left_out(args, || Quota::enter(QUOTA).map(drop));
     let turnwise = Turnwise::build()?;
     let record = Record::now(Path::new(RUNS))?;
     let (watch, start) = (Watch::begin(), Instant::now());
@@ -131,9 +136,11 @@ fn deliver(report: Value, record: &Record, run: Value, args: &Args) -> Result<()
     }
 }
 
-/// Returns the programs whose names contain any of these; all, if there are none.
-pub(crate) fn chosen(programs: Vec<Program>, names: &[impl AsRef<str>]) -> Result<Vec<Program>> {
-    named(programs, names, |program| &program.name, ["program", "programs --list"])
+/// Returns why `--quota` is left out, if it was requested and `quota` says that it cannot be had here.
+fn left_out(args: &Args, quota: impl FnOnce() -> Result<()>) -> Option<String> {
+    let why = format!("--quota is left out: {:#}", args.quota.then(quota)?.err()?);
+    eprintln!("{why}");
+    Some(why)
 }
 
 fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, args: &Args, has_quota: bool) -> Result<Value> {
@@ -146,12 +153,16 @@ fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, args: &Args, h
         return Ok(json!({ "passed": results.swap_remove(0) }));
     }
     let mut measured = turnwise.compare(program, ready, args.runs, program.bound)?;
-    let once_more = || Ok(turnwise.compare(program, ready, args.runs, false)?["speed"].take());
+    let once_more = || -> Result<Value> { Ok(turnwise.compare(program, ready, args.runs, false)?["speed"].take()) };
     if args.beside_busy {
-        measured["beside_busy"] = circumstance::beside_busy(once_more)?;
+        let mut busy = Busy::start(BUSY)?;
+        measured["beside_busy"] = once_more().context("beside busy processes")?;
+        busy.check()?;
     }
     if args.quota && has_quota {
-        measured["quota"] = circumstance::under_quota(once_more)?;
+        // It holds for this process and all that it starts.
+        let _quota = Quota::enter(QUOTA)?;
+        measured["quota"] = once_more().context("under a quota of one CPU")?;
     }
     Ok(json!({ "measured": measured }))
 }
@@ -177,11 +188,23 @@ mod tests {
 
     #[test]
     fn programs_are_chosen_by_parts_of_their_names() {
-        let all = || table::load(Path::new("programs")).unwrap();
-        assert_eq!(chosen(all(), &[""; 0]).unwrap().len(), all().len());
-        let some = chosen(all(), &["TESTS OF".to_owned(), "verified".to_owned()]).unwrap();
+        let of = |names: &[&str]| chosen(Path::new("programs"), names);
+        assert!(of(&[]).unwrap().len() > 3);
+        let some = of(&["TESTS OF", "verified"]).unwrap();
         assert!(some.len() == 3 && some.iter().all(|program| program.metric.is_none()));
-        let Err(error) = chosen(all(), &["no such".to_owned()]) else { panic!("found") };
+        let Err(error) = of(&["no such"]) else { panic!("found") };
         assert!(error.to_string().contains("--list"), "{error}");
+    }
+
+    #[test]
+    fn a_quota_that_cannot_be_had_is_left_out_with_the_reason() {
+        let args = |line: &[&str]| Line::parse_from([&["programs"], line].concat()).args;
+        let of = |line: &[&str], can: bool| {
+            let quota = || if can { Ok(()) } else { Err(anyhow::anyhow!("no").context("be root")) };
+            left_out(&args(line), quota)
+        };
+        assert_eq!(of(&["--beside-busy", "--quota"], true), None);
+        assert_eq!(of(&["--quota"], false), Some("--quota is left out: be root: no".to_owned()));
+        assert_eq!(of(&["--beside-busy"], false), None);
     }
 }

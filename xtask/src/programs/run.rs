@@ -1,8 +1,8 @@
 //! Runs a program under the policies by `turnwise run` and `turnwise compare`.
 
+use super::POLICIES;
 use super::prepare::Ready;
 use super::table::Program;
-use super::{POLICIES, table};
 use crate::command::{Run, both, last_lines, read_json, text_of};
 use crate::results::{built, each};
 use anyhow::{Context, Result, bail, ensure};
@@ -31,7 +31,7 @@ impl Turnwise {
 
     /// Returns the part of the program's output that must not depend on its locks. A program that occasionally fails on
     /// the C library's is retried: that does not count against ours.
-    pub(super) fn results(&self, policy: &str, program: &table::Program, ready: &Ready) -> Result<String> {
+    pub(super) fn results(&self, policy: &str, program: &Program, ready: &Ready) -> Result<String> {
         const TRIES: u32 = 3;
         let mut tries = if policy == POLICIES[0] { TRIES } else { 1 };
         let printed = loop {

@@ -1,6 +1,6 @@
 //! The table of programs: `xtask/programs/programs.toml`, where each key is explained.
 
-use crate::command::rows_in;
+use crate::command::{named, rows_in};
 use anyhow::Result;
 use serde::Deserialize;
 use std::path::Path;
@@ -25,9 +25,9 @@ pub(crate) struct Program {
     pub(super) bound: bool,
 }
 
-/// Reads the list of all programs.
-pub(crate) fn load(here: &Path) -> Result<Vec<Program>> {
-    rows_in(here.join("programs.toml"))
+/// Reads the list in the folder `here`; returns the programs whose names contain any of these, or all.
+pub(crate) fn chosen(here: &Path, names: &[impl AsRef<str>]) -> Result<Vec<Program>> {
+    named(rows_in(here.join("programs.toml"))?, names, |program| &program.name, ["program", "programs --list"])
 }
 
 #[cfg(test)]
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn the_table_can_be_read_and_its_patterns_compile() {
-        let programs = load(Path::new("programs")).unwrap();
+        let programs = chosen(Path::new("programs"), &[""; 0]).unwrap();
         for program in &programs {
             if let Some(metric) = &program.metric {
                 let metric = regex::Regex::new(metric).unwrap();

@@ -149,7 +149,7 @@ pub(crate) fn local(from: &str, link: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::DEPENDENCIES;
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     #[test]
     fn dependency_listed() {

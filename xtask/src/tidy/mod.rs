@@ -99,16 +99,15 @@ fn find(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the findings of one rule in a tree made of these files: for the rules' tests.
-#[cfg(test)]
-pub(crate) fn lines(rule: &str, files: &[(&str, &str)]) -> Vec<usize> {
-    assert!(RULES.iter().any(|r| r.name == rule), "no rule is called {rule}");
-    find(&Tree::of(files)).into_iter().filter(|f| f.rule == rule).map(|f| f.line).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the findings of one rule in a tree made of these files: for the rules' tests.
+    pub(super) fn lines(rule: &str, files: &[(&str, &str)]) -> Vec<usize> {
+        assert!(RULES.iter().any(|r| r.name == rule), "no rule is called {rule}");
+        find(&Tree::of(files)).into_iter().filter(|f| f.rule == rule).map(|f| f.line).collect()
+    }
 
     #[test]
     fn each_rule_finds_by_text_or_by_its_function_and_names_are_unique() {

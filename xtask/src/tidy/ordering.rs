@@ -42,7 +42,7 @@ pub(super) fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     const OSQ: &str = "crates/turnwise/src/osq.rs";
 

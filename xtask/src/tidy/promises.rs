@@ -131,7 +131,7 @@ fn package<'a>(tree: &'a Tree, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::PAGE;
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     const MANIFEST: &str = "[package]\nname = \"locks\"\n";
     const SOURCE: &str = "#[test]\nfn holds() {}\nfn helper() {}\nprograms! {\n    by_macro: \"x.c\",\n}\n";

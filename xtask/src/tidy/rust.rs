@@ -53,7 +53,7 @@ impl<'ast> Visit<'ast> for Functions {
 
 #[cfg(test)]
 mod tests {
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     #[test]
     fn rust_syntax() {

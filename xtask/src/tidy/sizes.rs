@@ -60,7 +60,7 @@ fn of_tests(items: &[syn::Item]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     const SOURCE: &str =
         "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    mod inner {\n    }\n}\n\n#[cfg(test)]\nfn b() {}\n";

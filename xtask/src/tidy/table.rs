@@ -123,7 +123,7 @@ fn matches(pattern: &Option<Pattern>, text: &str, without: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::tidy::lines;
+    use crate::tidy::tests::lines;
 
     #[test]
     fn file_length() {

@@ -32,11 +32,6 @@ impl Tree {
         Ok(Tree { files: tracked(root)?.iter().filter_map(file).collect() })
     }
 
-    #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| File::new(path, (*text).to_string())).collect() }
-    }
-
     pub(crate) fn get(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|f| f.path == path)
     }
@@ -109,6 +104,12 @@ pub(crate) fn is_test(item: &syn::Item) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Tree {
+        pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+            Tree { files: files.iter().map(|(path, text)| File::new(path, (*text).to_string())).collect() }
+        }
+    }
 
     #[test]
     fn comments_are_found_over_a_few_lines_of_code() {

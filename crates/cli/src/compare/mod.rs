@@ -19,11 +19,9 @@ pub(crate) use pairs::{Pairs, PairsReport, Round};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
-use crate::policy_file::PolicyFile;
 use crate::preload::run_probe::RunProbe;
 use crate::preload::{Library, Watch};
 use crate::profile;
-use crate::program::check_interposable;
 use crate::stop;
 use crate::target::{SAMPLE_METRIC, Target};
 use crate::variant::Variant;
@@ -63,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         variants.push(Variant::arm(arm)?);
     }
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
     let stop = stop::flag(true)?;
     let next = next::of_variants(&variants, &target);
     let report = compare(args, variants, &target, metrics, &stop)?;
@@ -78,7 +76,7 @@ fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result
 
 /// Profiles, tries the profile's advice, and reports which of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
     let stop = stop::flag(true)?;
     let is_for_people = !json.as_ref().is_some_and(OutputFile::is_stdout);
     let (profile, advice) = profiled(args, target, &Bounds { timeout: args.timeout, stop: &stop })?;
@@ -165,7 +163,7 @@ fn compare(
     metrics: Vec<Metric>,
     stop: &AtomicBool,
 ) -> Result<Report> {
-    let library = library(&variants, target)?;
+    let library = Library::needed(&variants, target)?;
     let watch = library.as_ref().and_then(Watch::new);
     let probe = library.as_ref().and_then(|library| RunProbe::new(&library.path));
     let runner = Runner { target, library: library.as_ref(), watch, probe, timeout: args.timeout, stop };
@@ -189,15 +187,11 @@ fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
-/// Reads a policy file; warnings about it go to standard error.
+/// Reads a policy file, which must have another name than the contenders so far.
 fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> {
-    let file = PolicyFile::read(path)?;
-    if others.iter().any(|other| other.name == file.origin) {
-        bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
-    }
-    let (variant, warnings) = Variant::file(&file, target)?;
-    if !warnings.is_empty() {
-        eprintln!("{warnings}");
+    let variant = Variant::read(path, None, target)?;
+    if others.iter().any(|other| other.name == variant.name) {
+        bail!("{} is there twice; to compare with a policy of that name, write ./{}", variant.name, variant.name);
     }
     Ok(variant)
 }
@@ -225,12 +219,4 @@ fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
     }
     metrics.extend(metric::charged());
     Ok(metrics)
-}
-
-fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
-    if !variants.iter().any(Variant::is_interposed) {
-        return Ok(None);
-    }
-    check_interposable(&target.path)?;
-    Library::install().map(Some)
 }

@@ -5,6 +5,7 @@ use crate::metric::{Metric, title};
 use clap::ValueEnum;
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
+use turnwise_profile::figures::plural;
 
 /// Returns the notes, a sentence each, the most serious first.
 pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[String], runs: &[Run]) -> Vec<String> {
@@ -23,19 +24,15 @@ fn statuses(policies: &[String], runs: &[Run]) -> Option<String> {
         return None;
     }
     let of = |policy: &String| {
-        let mut counts = BTreeMap::<i32, u32>::new();
+        let mut counts = BTreeMap::<i32, u64>::new();
         for run in runs.iter().filter(|run| run.policy == *policy) {
             *counts.entry(run.exit_status).or_default() += 1;
         }
-        let counts = counts.into_iter().map(|(status, count)| format!("{status} in {}", counted(count)));
+        let counts = counts.into_iter().map(|(status, count)| format!("{status} in {}", plural(count, "run", "runs")));
         format!("{policy}: {}", counts.collect::<Vec<_>>().join(", "))
     };
     let all: Vec<String> = policies.iter().map(of).collect();
     Some(format!("exit statuses differ, so the work may differ, too ({})", all.join("; ")))
-}
-
-fn counted(runs: u32) -> String {
-    format!("{runs} {}", if runs == 1 { "run" } else { "runs" })
 }
 
 /// Returns the policies under which all runs are known to satisfy `is`: no locks, or no waits for them.

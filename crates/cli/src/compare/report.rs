@@ -17,7 +17,7 @@ use turnwise_present::others::Others;
 const SCHEMA: u32 = 2;
 
 /// Everything about one comparison.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) schema: u32,
     pub(crate) turnwise_version: &'static str,
@@ -55,19 +55,13 @@ impl Report {
                 "is_sample": target.is_sample,
             }),
             machine: Machine::here(),
-            others: None,
             settings: settings.clone(),
             metrics: metrics
                 .iter()
                 .enumerate()
                 .map(|(index, metric)| Metric { decides: index == 0, ..metric.clone() })
                 .collect(),
-            runs: Vec::new(),
-            summaries: Vec::new(),
-            verdicts: Vec::new(),
-            notes: Vec::new(),
-            interrupted: false,
-            advice: None,
+            ..Report::default()
         }
     }
 

@@ -134,19 +134,6 @@ impl Names {
         program.look_for(address);
         program
     }
-
-    /// Returns names that do not come from files.
-    #[cfg(test)]
-    pub(crate) fn given(locks: &[(LockId, &str)], sites: &[(ProcessId, u64, &str)]) -> Names {
-        Names {
-            locks: locks
-                .iter()
-                .map(|(lock, name)| ((lock.process, lock.address), Name { base: (*name).to_owned(), number: 1 }))
-                .collect(),
-            sites: sites.iter().map(|(process, site, name)| ((*process, *site), (*name).to_owned())).collect(),
-            ..Names::default()
-        }
-    }
 }
 
 /// Returns a stack without our own frames at its inner end, through which a thread waits: all waits have the same ones.
@@ -161,6 +148,20 @@ fn without_own<'a>(stack: &'a [&'a Frame]) -> &'a [&'a Frame] {
 mod tests {
     use super::*;
     use turnwise_live::Kind;
+
+    impl Names {
+        /// Returns names that do not come from files.
+        pub(crate) fn given(locks: &[(LockId, &str)], sites: &[(ProcessId, u64, &str)]) -> Names {
+            Names {
+                locks: locks
+                    .iter()
+                    .map(|(lock, name)| ((lock.process, lock.address), Name { base: (*name).to_owned(), number: 1 }))
+                    .collect(),
+                sites: sites.iter().map(|(process, site, name)| ((*process, *site), (*name).to_owned())).collect(),
+                ..Names::default()
+            }
+        }
+    }
 
     #[test]
     fn a_stack_begins_with_the_programs_frames() {

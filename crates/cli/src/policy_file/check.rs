@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_present::ending::{CHECK_FAILED, print};
+use turnwise_profile::figures::plural;
 use turnwise_profile::template::{Words, context};
 
 /// Check a policy file: which locks its rules match
@@ -53,10 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let Command::Check(args) = &args.command;
     let file = PolicyFile::read(&args.file)?;
     if args.command.is_empty() {
-        let rules = match file.rules.len() {
-            1 => "1 rule".to_owned(),
-            count => format!("{count} rules"),
-        };
+        let rules = plural(file.rules.len() as u64, "rule", "rules");
         print(&format!("{}: {rules}, default {}; no errors\n", file.origin, file.default.name()))?;
         return Ok(ExitCode::SUCCESS);
     }

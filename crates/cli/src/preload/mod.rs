@@ -5,6 +5,8 @@ pub(crate) mod run_probe;
 mod sanitizer;
 
 use crate::policy_file::Compiled;
+use crate::program::check_interposable;
+use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::Result;
 use install::{Payload, install};
@@ -33,6 +35,15 @@ impl Library {
     /// Installs the embedded library.
     pub(crate) fn install() -> Result<Library> {
         Ok(Library { path: install(&LIBRARY)? })
+    }
+
+    /// Installs it if one of these contenders needs it; fails if the loader would run the program without it.
+    pub(crate) fn needed(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
+        if !variants.iter().any(Variant::is_interposed) {
+            return Ok(None);
+        }
+        check_interposable(&target.path)?;
+        Library::install().map(Some)
     }
 
     /// Makes `command` run under `policy`.

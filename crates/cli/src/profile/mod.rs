@@ -12,7 +12,6 @@ mod what_if;
 use crate::compare::parse_time;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
-use crate::policy_file::PolicyFile;
 use crate::target::{SAMPLE_HELP, Target};
 use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
@@ -48,12 +47,10 @@ impl Locks {
 
     /// Returns the locks to run on; `default`: without an option. Warnings about a policy file go to standard error.
     fn on(&self, target: &Target, default: Policy) -> Result<Variant> {
-        let Some(path) = &self.policy else { return Ok(Variant::policy(self.lock.unwrap_or(default))) };
-        let (variant, warnings) = Variant::file(&PolicyFile::read(path)?, target)?;
-        if !warnings.is_empty() {
-            eprintln!("{warnings}");
+        match &self.policy {
+            Some(path) => Variant::read(path, None, target),
+            None => Ok(Variant::policy(self.lock.unwrap_or(default))),
         }
-        Ok(variant)
     }
 }
 

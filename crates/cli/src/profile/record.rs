@@ -12,7 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::origin::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -21,7 +21,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use turnwise_futex_trace::now_ns;
 use turnwise_preload_abi::Policy;
-use turnwise_present::input_file;
 use turnwise_present::machine::Machine;
 use turnwise_present::others::{Others, Watch};
 use turnwise_profile::analysis::{checksums, unrecorded};
@@ -170,13 +169,12 @@ impl RecordingFile {
 
 /// Checks that the recording replaces only a recording.
 fn check(file: &Path) -> Result<()> {
-    let mut start = Vec::new();
-    match input_file::open(file) {
+    let start = match source::start_of(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
             return folder.map_or(Ok(()), |folder| bail!("the folder {} does not exist", folder.display()));
         }
-        opened => opened?.take(8).read_to_end(&mut start)?,
+        read => read?,
     };
     if !start.is_empty() && start != MAGIC.to_ne_bytes() {
         bail!("the file exists and is not a recording; name another, or remove it");

@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path) -> Result<Profile> {
 }
 
 /// Reads the first bytes of a file, the length of a recording's magic number.
-fn start_of(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(super) fn start_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut start = Vec::new();
     input_file::open(path)?.take(8).read_to_end(&mut start)?;
     Ok(start)

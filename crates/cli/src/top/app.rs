@@ -99,7 +99,10 @@ impl App {
             KeyCode::Char('t') => self.screen = Screen::Threads,
             KeyCode::Char('l') => self.screen = Screen::Locks,
             KeyCode::Char('/') => self.begin_filter(),
-            KeyCode::Esc if !self.wanted.filter.is_empty() && !self.is_opened() => self.filter(String::new()),
+            KeyCode::Esc if !self.wanted.filter.is_empty() && !self.is_opened() => {
+                self.wanted.filter.clear();
+                self.arrange();
+            }
             KeyCode::Esc | KeyCode::Backspace => self.screen = Screen::Locks,
             KeyCode::Enter => self.open(),
             code => self.order_or_move(code),
@@ -148,27 +151,16 @@ impl App {
     }
 
     fn type_filter(&mut self, code: KeyCode) {
-        let mut filter = self.wanted.filter.clone();
         match code {
             KeyCode::Enter => self.typing = false,
             KeyCode::Esc => {
                 self.typing = false;
-                self.filter(String::new());
+                self.wanted.filter.clear();
             }
-            KeyCode::Backspace => {
-                filter.pop();
-                self.filter(filter);
-            }
-            KeyCode::Char(letter) => {
-                filter.push(letter);
-                self.filter(filter);
-            }
-            _ => {}
+            KeyCode::Backspace => _ = self.wanted.filter.pop(),
+            KeyCode::Char(letter) => self.wanted.filter.push(letter),
+            _ => return,
         }
-    }
-
-    fn filter(&mut self, filter: String) {
-        self.wanted.filter = filter;
         self.arrange();
     }
 }

@@ -14,18 +14,13 @@ const WIDTH: u16 = 100;
 
 /// Returns the look as text. `found` locks had waits, of which `rows` are shown.
 pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -> String {
-    let mut text = String::new();
-    for process in &view.processes {
-        let _ = writeln!(text, "{}", summary(view, process));
-    }
+    let mut text: String = view.processes.iter().map(|process| summary(view, process) + "\n").collect();
     if rows.is_empty() {
         text += "No thread waited for a lock.\n";
         return text;
     }
     let _ = writeln!(text, "\n{}", locks(view, names, rows));
-    for process in &view.processes {
-        text += &settings(process);
-    }
+    text.extend(view.processes.iter().map(settings));
     if found > rows.len() {
         let _ = writeln!(text, "{} more locks; --limit shows more", count((found - rows.len()) as u64));
     }
@@ -34,12 +29,8 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -
 
 /// Formats a process in one line.
 pub(super) fn summary(view: &View, process: &Process) -> String {
-    let threads = view.threads.iter().filter(|thread| thread.process == process.id);
-    let (mut all, mut waiting) = (0, 0);
-    for thread in threads {
-        all += 1;
-        waiting += u64::from(thread.waiting.is_some());
-    }
+    let threads = || view.threads.iter().filter(|thread| thread.process == process.id);
+    let (all, waiting) = (threads().count(), threads().filter(|thread| thread.waiting.is_some()).count());
     let span = match process.span_ns {
         _ if !process.alive => "it has ended: all since it began".to_owned(),
         None => "all since it began".to_owned(),

@@ -150,10 +150,7 @@ fn is_address(target: &Target, name: &str) -> bool {
 
 /// Prints the settings.
 fn list(channel: &Channel) -> Result<ExitCode> {
-    let mut text = String::new();
-    for rule in channel.rules()? {
-        text += &line(&rule);
-    }
+    let mut text: String = channel.rules()?.iter().map(line).collect();
     if text.is_empty() {
         text = format!("Nothing is set for the locks of {} {}.\n", channel.name(), channel.pid());
     }

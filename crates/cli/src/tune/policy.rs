@@ -3,6 +3,7 @@
 use super::target::Program;
 use crate::policy_file::{PolicyFile, Subject, number, symbol_of};
 use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::path::Path;
 use turnwise_live::{Rule, Target};
 use turnwise_preload_abi::matches;
@@ -22,11 +23,10 @@ pub(super) fn rules(path: &Path, program: &mut Program) -> Result<Vec<Rule>> {
             eprintln!("{about}: not applied: this program is {name}");
             continue;
         }
-        let targets: Vec<Target> = match &rule.subject {
-            Subject::All if rule.module.is_none() => vec![Target::All],
+        let targets = match &rule.subject {
+            Subject::All if rule.module.is_none() => BTreeSet::from([Target::All]),
             Subject::Symbol(pattern, distance) => {
-                let locks = program.variables(|variable| is_symbol(pattern.get_ref(), *distance, variable));
-                locks.into_iter().map(|(target, _)| target).collect()
+                program.variables(|variable| is_symbol(pattern.get_ref(), *distance, variable))
             }
             _ => {
                 eprintln!(

@@ -2,6 +2,7 @@
 
 use crate::live::{LockId, Names, ProcessId};
 use anyhow::{Result, bail};
+use std::collections::{BTreeSet, HashSet};
 use turnwise_live::{Channel, Kind, Snapshot, Target, unnumbered};
 use turnwise_preload_abi::Lock as Policy;
 use turnwise_present::names::suggestion;
@@ -76,23 +77,18 @@ impl<'a> Program<'a> {
             bail!("{}", self.unknown(name, known));
         }
         self.check_policy(&found.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(), name)?;
-        let mut targets: Vec<Target> = found.into_iter().map(|(target, _)| target).collect();
-        targets.sort();
-        targets.dedup();
-        Ok(Named { label, targets })
+        let targets: BTreeSet<Target> = found.into_iter().map(|(target, _)| target).collect();
+        Ok(Named { label, targets: targets.into_iter().collect() })
     }
 
     /// Returns the locks whose variable's name matches a pattern of a policy file.
-    pub(crate) fn variables(&mut self, mut is_right: impl FnMut(&str) -> bool) -> Vec<(Target, Kind)> {
+    pub(crate) fn variables(&mut self, mut is_right: impl FnMut(&str) -> bool) -> BTreeSet<Target> {
         let locks = self.locks().into_iter().filter_map(|(address, kind, _)| {
             let lock = LockId { process: self.id(), address, kind };
             let name = self.names.lock(lock, 0).base;
-            (!name.starts_with("0x") && is_right(&name)).then_some((Target::Locks((address, address + 1)), kind))
+            (!name.starts_with("0x") && is_right(&name)).then_some(Target::Locks((address, address + 1)))
         });
-        let mut locks: Vec<_> = locks.collect();
-        locks.sort_by_key(|(target, _)| target.clone());
-        locks.dedup_by_key(|(target, _)| target.clone());
-        locks
+        locks.collect()
     }
 
     fn unknown(&self, name: &str, mut known: Vec<String>) -> String {
@@ -102,7 +98,7 @@ impl<'a> Program<'a> {
                 "no thread of process {pid} has waited for a lock at {address:#x} yet; `turnwise top {pid}`"
             );
         }
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         known.retain(|name| seen.insert(name.clone()));
         known.truncate(SHOWN);
         let known: Vec<&str> = known.iter().map(String::as_str).collect();

@@ -72,7 +72,7 @@ struct Trial<'a> {
 /// Tries the setting, and reports the result.
 pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
     let named = Program::look(channel)?.named(&trial.name)?;
-    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let json = OutputFile::asked("--json", args.json.as_deref())?;
     let started = SystemTime::now();
     // A second request ends nothing sooner: the settings are restored first.
     let stop = stop::flag(false)?;

@@ -17,7 +17,7 @@ pub fn why_no_view(pid: u32) -> Option<String> {
     let Ok(maps) = fs::read(format!("{folder}/maps")) else {
         return Some(format!("permission to read {folder} is denied"));
     };
-    if !contains(&maps, PRELOAD.as_bytes()) {
+    if !String::from_utf8_lossy(&maps).contains(PRELOAD) {
         return Some("it does not run under `turnwise run`".to_owned());
     }
     no_room(pid)
@@ -29,10 +29,6 @@ pub fn why_no_view(pid: u32) -> Option<String> {
 #[must_use]
 pub fn no_room(pid: u32) -> Option<String> {
     limits(&fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default())
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// Returns which limit in `text` leaves no room for a view.

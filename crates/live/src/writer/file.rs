@@ -7,7 +7,6 @@ use crate::layout::{BLOCKS, BLOCKS_START, Block, CALLED, FILE_BYTES, Header, LAY
 use crate::place::{ENDING, parse_stat};
 use core::ffi::CStr;
 use core::ptr::NonNull;
-use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use rustix::fs::{
     AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstatfs, ftruncate, readlinkat_raw, unlinkat,
@@ -27,9 +26,8 @@ pub(super) struct Made {
 
 /// Creates the process's file; `None`: that is impossible.
 pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
-    if !sys::may_be_long(FILE_BYTES) {
-        return None;
-    }
+    // Checked first: an attempt to make a longer file may cause a signal.
+    sys::limit(libc::RLIMIT_FSIZE).filter(|longest| *longest >= FILE_BYTES as u64)?;
     let (process, start) = (sys::process(), start_of_process()?);
     let folder = folder::open(runtime)?;
     if !keeps_room(&folder) {
@@ -95,10 +93,10 @@ fn fill(made: &Made, start: u64) {
     clock::tell(header);
     let mut name = [0; NAME - 1];
     if let Ok(length) = readlinkat_raw(CWD, c"/proc/self/exe", &mut name[..]) {
-        store(&header.name, &name[..length]);
+        sys::store_bytes(&header.name, &name[..length]);
     }
-    store(&header.called, beginning(c"/proc/self/cmdline", &mut [0; CALLED]).unwrap_or_default());
-    store(&header.title, beginning(c"/proc/self/comm", &mut [0; CALLED]).unwrap_or_default());
+    sys::store_bytes(&header.called, beginning(c"/proc/self/cmdline", &mut [0; CALLED]).unwrap_or_default());
+    sys::store_bytes(&header.title, beginning(c"/proc/self/comm", &mut [0; CALLED]).unwrap_or_default());
     // ORDERING live.magic: Release; a reader that sees it sees the rest (invariant 4 of the layout).
     header.magic.store(MAGIC, Release);
 }
@@ -107,11 +105,6 @@ fn fill(made: &Made, start: u64) {
 fn beginning<'a>(path: &CStr, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
     let read = rustix::io::read(sys::open(CWD, path, OFlags::empty(), 0)?, &mut *bytes).ok()?;
     bytes.get(..read)
-}
-
-/// Stores as many of the bytes as there is room for.
-pub(super) fn store(to: &[AtomicU8], bytes: &[u8]) {
-    to.iter().zip(bytes).for_each(|(to, byte)| to.store(*byte, Relaxed));
 }
 
 const _: () = assert!(view::PAGES * PAGE == FILE_BYTES);

@@ -10,7 +10,6 @@
 //! In a program that links the locks no unload is seen. There each wait asks in the same way which module its addresses
 //! are in, and compares its name and build id with those seen there last ([`seen`]).
 
-use super::file::store;
 use super::sys;
 use super::view::{self, View};
 use crate::layout::{STILL_LOADED, UNLOADED, Unloaded};
@@ -369,8 +368,8 @@ fn add(view: &View, copy: &Copy, (at, state): (u64, u32), generation: u32) {
         word.store(value, Relaxed);
     }
     unloaded.build_id_bytes.store(copy.build_id_bytes, Relaxed);
-    store(&unloaded.build_id, &copy.build_id);
-    store(&unloaded.path, &copy.path[..copy.path_bytes as usize]);
+    sys::store_bytes(&unloaded.build_id, &copy.build_id);
+    sys::store_bytes(&unloaded.path, &copy.path[..copy.path_bytes as usize]);
     let place = &PLACES[index];
     place.known.iter().zip([start, end, base, hash]).for_each(|(word, value)| word.store(value, Relaxed));
     place.state.store(state, Relaxed);

@@ -10,7 +10,7 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap
 use rustix::process::{Pid, test_kill_process};
 use rustix::thread::{SecureComputingMode, secure_computing_mode};
 use turnwise_interpose::errno;
-pub(super) use turnwise_interpose::{File, keeping_errno, nanoseconds, populate, zeroed};
+pub(super) use turnwise_interpose::{File, keeping_errno, limit, nanoseconds, populate, store_bytes, zeroed};
 
 /// Opens a file or a folder, if it is not a link.
 pub(super) fn open(at: impl AsFd, path: &CStr, flags: OFlags, mode: u32) -> Option<File> {
@@ -87,13 +87,6 @@ pub(super) fn is_secure() -> bool {
 /// kernel without filters, and qemu's user mode, do not support the query.
 pub(super) fn is_sandboxed() -> bool {
     !matches!(secure_computing_mode(), Ok(SecureComputingMode::Disabled) | Err(Errno::INVAL))
-}
-
-/// Returns whether the process may create a file of this length. It is checked first, since trying may cause a signal.
-pub(super) fn may_be_long(bytes: usize) -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the result is writable.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0 && limit.rlim_cur >= bytes as libc::rlim_t }
 }
 
 /// Reads `CLOCK_MONOTONIC`.

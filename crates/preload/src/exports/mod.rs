@@ -26,14 +26,11 @@ macro_rules! until {
 
 mod cond;
 mod creation;
-pub(crate) mod exec;
-mod filters;
 mod keys;
-mod leaving;
-mod loader;
 mod mutex;
 #[cfg(target_arch = "x86_64")]
 mod old_cond;
+pub(crate) mod process;
 pub(crate) mod rwlock;
 mod spin;
 mod threads;

@@ -10,10 +10,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A clock with ticks of a nanosecond.
-    #[cfg(test)]
-    pub(super) const NANOSECONDS: Clock = Clock { start: 0, ns_per_tick: 1.0 };
-
     pub(super) fn of(header: &HeaderCopy) -> Clock {
         let ticks = header.ticks_end.saturating_sub(header.ticks_start);
         let ns = header.monotonic_end.saturating_sub(header.monotonic_start);
@@ -29,5 +25,15 @@ impl Clock {
     /// Converts a point in time.
     pub(super) fn since_start(&self, at: u64) -> u64 {
         self.ns(at.saturating_sub(self.start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Clock;
+
+    impl Clock {
+        /// A clock with ticks of a nanosecond.
+        pub(in crate::analysis) const NANOSECONDS: Clock = Clock { start: 0, ns_per_tick: 1.0 };
     }
 }

@@ -4,6 +4,7 @@ use super::Work;
 use super::sites::Sites;
 use super::waits::Stacks;
 use crate::model::{Frame, FrameId, Profile};
+use crate::output::names::placed;
 use crate::symbols::Symbols;
 use std::collections::HashMap;
 
@@ -95,12 +96,7 @@ fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
 /// Formats a frame as `function (file:line)`.
 #[must_use]
 pub fn shown(frame: &Frame) -> String {
-    match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => {
-            format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))
-        }
-        _ => frame.function.clone(),
-    }
+    placed(frame, &str::to_owned)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Work;
 use super::sites::{RawSite, Sites};
 use super::sums::held_by_one;
+use crate::figures::scaled;
 use crate::model::{Blocked, Distribution, Episode, Profile, Site, SiteId, StackId, StackUsage};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -134,11 +135,6 @@ fn fit<K>(parts: &mut HashMap<K, (u64, u64)>, all: &Distribution, whole: bool) {
     for part in parts.values_mut() {
         *part = (fitted(part.0, known.0, all.count), fitted(part.1, known.1, all.sum_ns));
     }
-}
-
-/// Scales a part of `known` to `all`.
-fn scaled(part: u64, known: u64, all: u64) -> u64 {
-    (u128::from(part) * u128::from(all) / u128::from(known)) as u64
 }
 
 fn episode(

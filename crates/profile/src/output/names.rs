@@ -15,7 +15,8 @@ pub(crate) fn frame(frame: &Frame) -> String {
     placed(frame, &cut)
 }
 
-fn placed(frame: &Frame, short: &dyn Fn(&str) -> String) -> String {
+/// Formats a frame likewise, with names as `short` has them.
+pub(crate) fn placed(frame: &Frame, short: &dyn Fn(&str) -> String) -> String {
     let function = short(&frame.function);
     match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{function} ({}:{line})", short(base(file))),

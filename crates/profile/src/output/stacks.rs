@@ -1,6 +1,7 @@
 //! Wait time by whole stacks, as flame graphs and pprof require.
 
 use crate::analysis::is_lock_class;
+use crate::figures::scaled;
 use crate::model::{FrameId, Profile, Site, SiteId};
 
 /// Waits that had one stack.
@@ -27,7 +28,7 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     let (known_waits, known_ns) = (known(|usage| usage.waits), known(|usage| usage.wait_ns));
     // A sample stands for all; without sampling, time without a known stack is the site's own.
     let sampled = profile.recording.stack_one_in > 1 || known_ns > wait_ns || known_waits > waits;
-    let scale = |part, known, whole| if sampled { share(part, known, whole) } else { part };
+    let scale = |part, known, whole| if sampled { scaled(part, known, whole) } else { part };
     let mut found = Vec::new();
     for usage in &site.stacks {
         let (some, time) = (scale(usage.waits, known_waits, waits), scale(usage.wait_ns, known_ns, wait_ns));
@@ -51,11 +52,6 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
 fn without_lock_classes<'a>(profile: &Profile, stack: &'a [FrameId]) -> &'a [FrameId] {
     let is_class = |frame: &FrameId| profile.frames.get(*frame as usize).is_some_and(is_lock_class);
     stack.iter().position(|frame| !is_class(frame)).map_or(stack, |first| &stack[first..])
-}
-
-/// Returns `part / known` of the whole, rounded down.
-fn share(part: u64, known: u64, whole: u64) -> u64 {
-    (u128::from(part) * u128::from(whole)).checked_div(u128::from(known)).map_or(0, |share| share as u64)
 }
 
 #[cfg(test)]

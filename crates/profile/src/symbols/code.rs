@@ -119,13 +119,13 @@ mod tests {
     }
 
     const SOURCE: &str = "\
-int sink;
-static inline int inner(int x) { return x * x + sink; }
-__attribute__((noinline)) int outer(int x) {
-    sink++;
-    return inner(x) / 3;
-}
-int main(void) { return outer(sink); }
+        int sink;
+        static inline int inner(int x) { return x * x + sink; }
+        __attribute__((noinline)) int outer(int x) {
+            sink++;
+            return inner(x) / 3;
+        }
+        int main(void) { return outer(sink); }
 ";
 
     #[test]

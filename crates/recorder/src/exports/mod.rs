@@ -75,10 +75,7 @@ macro_rules! life {
 
 mod c11;
 mod cond;
-pub(crate) mod exec;
-mod filters;
-mod leaving;
-mod loader;
 mod mutex;
+pub(crate) mod process;
 mod rwlock;
 mod spin;

@@ -9,7 +9,7 @@ use super::app::{App, Screen, sorted_by};
 use super::once::summary;
 pub(super) use look::Look;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
 use turnwise_profile::text::shortened;
@@ -91,9 +91,7 @@ fn help(frame: &mut Frame, look: &Look) {
         .iter()
         .map(|(keys, what)| Line::from(vec![Span::styled(format!("{keys:<9}"), look.title()), Span::raw(*what)]))
         .collect();
-    let area = frame.area();
-    let (width, height) = (78.min(area.width), (lines.len() as u16 + 2).min(area.height));
-    let inside = Rect::new((area.width - width) / 2, (area.height - height) / 2, width, height);
+    let inside = frame.area().centered(Constraint::Length(78), Constraint::Length(lines.len() as u16 + 2));
     frame.render_widget(Clear, inside);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("keys; any key closes this")), inside);
 }

@@ -5,7 +5,6 @@
 
 mod events;
 mod flows;
-mod lanes;
 mod message;
 mod tracks;
 

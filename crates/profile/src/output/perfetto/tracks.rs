@@ -1,12 +1,30 @@
 //! The tracks: a process, its threads with what they wait for and hold, its busy locks with holders and waiters.
 
-use super::lanes::Lanes;
 use super::message::{Counter, Process, Thread, TrackDescriptor};
 use super::{LOCKS_WITH_TRACKS, names};
 use crate::model::{LockId, Profile, ThreadId};
 use std::collections::HashMap;
 
 const PROCESS: u64 = 1;
+
+/// The tracks that overlapping slices need, since those of one track must nest: by the end of the last slice on each.
+#[derive(Default)]
+struct Lanes {
+    ends: Vec<u64>,
+}
+
+impl Lanes {
+    /// Returns the first lane that is free from `begin`; slices come in order of their begins.
+    fn place(&mut self, begin: u64, end: u64) -> usize {
+        let free = self.ends.iter().position(|&taken| taken <= begin);
+        let lane = free.unwrap_or(self.ends.len());
+        match self.ends.get_mut(lane) {
+            Some(taken) => *taken = end,
+            None => self.ends.push(end),
+        }
+        lane
+    }
+}
 
 /// The subject of a track.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,5 +134,17 @@ impl<'a> Tracks<'a> {
         let pid = Some(self.profile.program.pid as i32);
         let thread = &self.profile.threads[thread as usize];
         Thread { pid, tid: Some(i64::from(thread.tid)), thread_name: Some(thread.name.clone()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_is_apart() {
+        let mut lanes = Lanes::default();
+        let placed = [(0, 10), (5, 15), (10, 12), (11, 20), (12, 13)].map(|(begin, end)| lanes.place(begin, end));
+        assert_eq!(placed, [0, 1, 0, 2, 0]);
     }
 }
