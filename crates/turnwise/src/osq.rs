@@ -135,11 +135,7 @@ impl<P: Platform> Node<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for Node<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("received", &self.received()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] Node<P>, |node| received: node.received());
 
 raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, granted: U32, generation: U32, });
 
@@ -158,11 +154,7 @@ pub struct Osq<P: Platform = DefaultPlatform> {
 
 raw_constructors!(default Osq, "an empty queue", { tail: U32, });
 
-impl<P: Platform> core::fmt::Debug for Osq<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Osq").field("empty", &self.is_empty()).finish()
-    }
-}
+shows!([P: Platform] Osq<P>, |queue| empty: queue.is_empty());
 
 impl<P: Platform> Osq<P> {
     /// Returns whether the queue is empty.
@@ -228,19 +220,6 @@ impl<P: Platform> Osq<P> {
     /// # Errors
     /// The reason for giving up: `until` was reached, or the predecessor is off the CPU.
     pub fn lock(&self, me: Me<P>, until: Option<u64>) -> Result<(), SpinEnd> {
-        self.lock_longer(me, until, || None)
-    }
-
-    /// Waits as [`Osq::lock`] does, but at `until` asks `longer` for a new limit; `None` ends the wait.
-    ///
-    /// # Errors
-    /// As for [`Osq::lock`].
-    pub fn lock_longer(
-        &self,
-        me: Me<P>,
-        until: Option<u64>,
-        longer: impl FnMut() -> Option<u64>,
-    ) -> Result<(), SpinEnd> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
@@ -250,7 +229,7 @@ impl<P: Platform> Osq<P> {
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
         P::slot(prev).node.next.store(me.token.get(), Release);
-        match Self::wait_granted(node, until, longer) {
+        match Self::wait_granted(node, until) {
             Err(end) if !self.cancel(me) => Err(end),
             Err(_) => Ok(()),
             Ok(()) => {
@@ -262,19 +241,14 @@ impl<P: Platform> Osq<P> {
     }
 
     /// Waits until the predecessor makes this node's thread the first.
-    fn wait_granted(
-        node: &Node<P>,
-        mut until: Option<u64>,
-        mut longer: impl FnMut() -> Option<u64>,
-    ) -> Result<(), SpinEnd> {
+    fn wait_granted(node: &Node<P>, until: Option<u64>) -> Result<(), SpinEnd> {
         loop {
             // The predecessor may change: step C of `cancel` stores the new one in `prev`.
             let prev = node.prev.load(Relaxed);
             let limit = SpinLimit { until, owner: Token::new(prev), ..SpinLimit::NONE };
             match P::spin_until(&node.granted, |g| g != 0, limit) {
                 Ok(_) => return Ok(()),
-                Err(SpinEnd::Deadline) => until = Some(longer().ok_or(SpinEnd::Deadline)?),
-                Err(_) if node.prev.load(Relaxed) != prev => {}
+                Err(SpinEnd::NotRunning) if node.prev.load(Relaxed) != prev => {}
                 Err(end) => return Err(end),
             }
         }
@@ -351,15 +325,11 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the successor becomes first.
     pub fn unlock(&self, me: Me<P>) {
-        self.unlock_passing(me, 0);
+        self.unlock_with_hint(me, 0, 0);
     }
 
-    /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest.
-    pub fn unlock_passing(&self, me: Me<P>, what: u32) {
-        self.unlock_with_hint(me, what, 0);
-    }
-
-    /// Leaves the queue from its head as [`Osq::unlock_passing`] does, and leaves a hint if there is no successor.
+    /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest. If
+    /// there is none, a hint is left.
     pub fn unlock_with_hint(&self, me: Me<P>, what: u32, spin_hint: u16) {
         if let Some(next) = self.wait_next(me, empty(spin_hint)) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.

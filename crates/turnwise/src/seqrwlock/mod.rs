@@ -61,7 +61,12 @@ unsafe impl<T: Copy + Send + Sync, P: Platform> Sync for SeqRwLock<T, P> {}
 // SAFETY: the lock owns its value, and its words are `Send`.
 unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
 
-own_constructors!(SeqRwLock<T: Copy>, RawSeqRwLock, value: SeqCell, "an unlocked lock");
+own_constructors!(SeqRwLock<T: Copy>, "an unlocked lock");
+raw_constructors!(SeqRwLock [T: Copy,] [T,] of (value: T), "an unlocked lock", {
+    raw: [RawSeqRwLock<P>],
+    class: (Class::new()),
+    value: (SeqCell::new(value)),
+});
 
 impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// Returns a copy of the value.

@@ -17,7 +17,7 @@ impl LockRef {
 }
 
 raw_constructors!(
-    LockRef of count or "If `count` exceeds [`COUNT_MAX`].",
+    LockRef of (count: u32, or "If `count` exceeds [`COUNT_MAX`]."),
     "an unlocked [`LockRef`] with `count` references",
     { word: { U64 = initial(count) }, class: (Class::new()), counters: (Counters::new()), }
 );
