@@ -231,6 +231,122 @@ macro_rules! acquisitions {
     };
 }
 
+/// Implements [`RawLock`](crate::raw::RawLock) and [`RawTimedLock`](crate::raw::RawTimedLock) for `$raw`, of platform
+/// `P`, by an expression for each method, `$lock` being the lock and `$deadline` the deadline. `$count` is an argument
+/// of its `new_in`. A comment where this is used says why the lock keeps the contracts.
+macro_rules! raw_lock {
+    (
+        [$($parameter:tt)*] $raw:ty, $name:literal, $marker:ident $(, $count:literal)?, |$lock:ident, $deadline:ident|;
+        $(const $flag:ident = $yes:literal;)?
+        $(#[$lock_about:meta])* lock: $locked:expr;
+        $(#[$try_about:meta])* try_lock: $tried:expr;
+        $(#[$until_about:meta])* lock_until: $timed:expr;
+        $(#[$unlock_about:meta])* unlock: $unlocked:expr;
+        is_locked: $held:expr;
+        $(#[$stats_about:meta])* stats: $counted:expr;
+    ) => {
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)*> $crate::raw::RawLock for $raw {
+            const NAME: &'static str = $name;
+            $(const $flag: bool = $yes;)?
+            type Platform = P;
+            type GuardMarker = $crate::raw::$marker;
+
+            #[cfg_attr(feature = "order-check", track_caller)]
+            fn new_in() -> Self {
+                Self::new_in($($count)?)
+            }
+
+            $(#[$lock_about])*
+            #[inline]
+            fn lock(&self) {
+                let $lock = self;
+                _ = $locked;
+            }
+
+            $(#[$try_about])*
+            #[inline]
+            fn try_lock(&self) -> bool {
+                let $lock = self;
+                $tried
+            }
+
+            $(#[$unlock_about])*
+            #[inline]
+            unsafe fn unlock(&self) {
+                let $lock = self;
+                $unlocked
+            }
+
+            fn is_locked(&self) -> bool {
+                let $lock = self;
+                $held
+            }
+
+            $(#[$stats_about])*
+            #[cfg(feature = "stats")]
+            fn stats(&self) -> $crate::events::Stats {
+                let $lock = self;
+                $counted
+            }
+        }
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)*> $crate::raw::RawTimedLock for $raw {
+            $(#[$until_about])*
+            #[inline]
+            fn lock_until(&self, $deadline: $crate::platform::Deadline) -> bool {
+                let $lock = self;
+                $timed
+            }
+        }
+    };
+}
+
+/// Implements [`RawRwLock`](crate::raw::RawRwLock) and [`RawTimedRwLock`](crate::raw::RawTimedRwLock) for `$raw` as
+/// [`raw_lock`] does the traits of a lock with one owner.
+macro_rules! raw_rw_lock {
+    (
+        [$($parameter:tt)*] $raw:ty, |$lock:ident, $deadline:ident|;
+        $(#[$read_about:meta])* read: $read:expr;
+        $(#[$try_about:meta])* try_read: $tried:expr;
+        read_until: $timed:expr;
+        unlock_read: $unlocked:expr;
+    ) => {
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)*> $crate::raw::RawRwLock for $raw {
+            $(#[$read_about])*
+            #[inline]
+            fn read(&self) {
+                let $lock = self;
+                _ = $read;
+            }
+
+            $(#[$try_about])*
+            #[inline]
+            fn try_read(&self) -> bool {
+                let $lock = self;
+                $tried
+            }
+
+            #[inline]
+            unsafe fn unlock_read(&self) {
+                let $lock = self;
+                $unlocked
+            }
+        }
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)*> $crate::raw::RawTimedRwLock for $raw {
+            #[inline]
+            fn read_until(&self, $deadline: $crate::platform::Deadline) -> bool {
+                let $lock = self;
+                $timed
+            }
+        }
+    };
+}
+
 /// Acquires a lock that is contended with the settings `$settings`, or in a watcher's function, if there is a watcher
 /// (feature `live`) of `$wait`, with those that it gives.
 macro_rules! watched {
