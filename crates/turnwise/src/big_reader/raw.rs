@@ -56,7 +56,6 @@
 use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
 use crate::raw::{RawLock, RawRwLock, RawTimedLock};
 use crate::rwsem::{Met, RawRwSem};
-use crate::wait::policy;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -377,9 +376,7 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let end = P::now().saturating_add(2 * policy().still_ns);
-        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
-        let limit = SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
+        let limit = SpinLimit::before_sleep::<P>(deadline);
         P::spin_until(&self.gate, |gate| count(gate) <= 0, limit).is_ok() && self.is_alone()
     }
 

@@ -50,7 +50,6 @@ use crate::platform::{
     Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
 };
 use crate::raw::{RawLock, RawTimedLock};
-use crate::wait::policy;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 
 /// The maximum number of references. [`LockRef::get`] and similar operations panic rather than exceed it.
@@ -478,10 +477,8 @@ impl<P: Platform> LockRef<P> {
     /// deadline.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let end = P::now().saturating_add(2 * policy().still_ns);
-        let until = deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end));
-        let owner = named(self.word.load(Relaxed));
-        let limit = SpinLimit { until: Some(until), owner, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
+        let limit = SpinLimit::before_sleep::<P>(deadline);
+        let limit = SpinLimit { owner: named(self.word.load(Relaxed)), ..limit };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 

@@ -344,18 +344,13 @@ impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading, with the right to upgrade: alongside readers, but not another upgradable reader.
     #[inline]
     pub fn upgradable_read(&self) {
-        self.upgradable_read_with(None);
+        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(None));
     }
 
     /// Acquires the lock for upgradable reading, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn upgradable_read_until(&self, deadline: Deadline) -> bool {
-        self.upgradable_read_with(Some(deadline))
-    }
-
-    #[inline]
-    fn upgradable_read_with(&self, deadline: Option<Deadline>) -> bool {
-        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(deadline))
+        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(Some(deadline)))
     }
 
     /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
