@@ -1,4 +1,3 @@
-use super::make::initial;
 use super::*;
 
 #[test]
