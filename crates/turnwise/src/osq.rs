@@ -170,10 +170,9 @@ impl<P: Platform> Osq<P> {
         self.tail.load(Relaxed).is_multiple_of(Token::LIMIT)
     }
 
-    /// Returns a number that identifies the last thread in the queue; it changes as soon as a thread joins.
-    #[cfg(feature = "spin")]
-    pub(crate) fn last(&self) -> u32 {
-        self.tail.load(Relaxed)
+    /// Returns whether `token` is the last thread in the queue.
+    pub(crate) fn ends_with(&self, token: Token) -> bool {
+        self.tail.load(Relaxed) % Token::LIMIT == token.get()
     }
 
     /// Returns the hint that was left last, 0 if none was; `None` while a thread is in the queue, in place of the hint.
@@ -228,19 +227,6 @@ impl<P: Platform> Osq<P> {
     /// # Errors
     /// The reason for giving up: `until` was reached, or the predecessor is off the CPU.
     pub fn lock(&self, me: Me<P>, until: Option<u64>) -> Result<(), SpinEnd> {
-        self.lock_longer(me, until, || None)
-    }
-
-    /// Waits as [`Osq::lock`] does, but at `until` asks `longer` for a new limit; `None` ends the wait.
-    ///
-    /// # Errors
-    /// As for [`Osq::lock`].
-    pub fn lock_longer(
-        &self,
-        me: Me<P>,
-        until: Option<u64>,
-        longer: impl FnMut() -> Option<u64>,
-    ) -> Result<(), SpinEnd> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
@@ -250,7 +236,7 @@ impl<P: Platform> Osq<P> {
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
         P::slot(prev).node.next.store(me.token.get(), Release);
-        match Self::wait_granted(node, until, longer) {
+        match Self::wait_granted(node, until) {
             Err(end) if !self.cancel(me) => Err(end),
             Err(_) => Ok(()),
             Ok(()) => {
@@ -262,19 +248,14 @@ impl<P: Platform> Osq<P> {
     }
 
     /// Waits until the predecessor makes this node's thread the first.
-    fn wait_granted(
-        node: &Node<P>,
-        mut until: Option<u64>,
-        mut longer: impl FnMut() -> Option<u64>,
-    ) -> Result<(), SpinEnd> {
+    fn wait_granted(node: &Node<P>, until: Option<u64>) -> Result<(), SpinEnd> {
         loop {
             // The predecessor may change: step C of `cancel` stores the new one in `prev`.
             let prev = node.prev.load(Relaxed);
             let limit = SpinLimit { until, owner: Token::new(prev), ..SpinLimit::NONE };
             match P::spin_until(&node.granted, |g| g != 0, limit) {
                 Ok(_) => return Ok(()),
-                Err(SpinEnd::Deadline) => until = Some(longer().ok_or(SpinEnd::Deadline)?),
-                Err(_) if node.prev.load(Relaxed) != prev => {}
+                Err(SpinEnd::NotRunning) if node.prev.load(Relaxed) != prev => {}
                 Err(end) => return Err(end),
             }
         }
@@ -332,7 +313,7 @@ impl<P: Platform> Osq<P> {
                     return Some(token);
                 }
             }
-            let last = likely_last || self.tail.load(Relaxed) % Token::LIMIT == me.token.get();
+            let last = likely_last || self.ends_with(me.token);
             if last && self.replace_tail(me, left) {
                 return None;
             }
@@ -351,15 +332,11 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the successor becomes first.
     pub fn unlock(&self, me: Me<P>) {
-        self.unlock_passing(me, 0);
+        self.unlock_with_hint(me, 0, 0);
     }
 
-    /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest.
-    pub fn unlock_passing(&self, me: Me<P>, what: u32) {
-        self.unlock_with_hint(me, what, 0);
-    }
-
-    /// Leaves the queue from its head as [`Osq::unlock_passing`] does, and leaves a hint if there is no successor.
+    /// Leaves the queue from its head; the successor becomes first and receives `what`, any number but the largest. If
+    /// there is none, the queue keeps the hint.
     pub fn unlock_with_hint(&self, me: Me<P>, what: u32, spin_hint: u16) {
         if let Some(next) = self.wait_next(me, empty(spin_hint)) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.

@@ -36,9 +36,6 @@ pub(crate) struct Private {
     /// The current wait of the thread, if the platform records that; [`Waited::NOWHERE`] if there is none.
     #[cfg_attr(not(feature = "native"), allow(dead_code, reason = "for platforms whose threads may leave by a jump"))]
     pub(crate) waited: Cell<Waited>,
-    /// The number of its waits so far: it reads the clock only on some of them.
-    #[cfg(feature = "spin")]
-    pub(crate) waits: Cell<u8>,
     /// The thread's quantum on its CPU, with the lock that it last contended for.
     #[cfg(feature = "spin")]
     pub(crate) yield_interval: Cell<YieldInterval>,
@@ -60,8 +57,6 @@ impl Private {
             node_busy: Cell::new(false),
             reserved: Cell::new(Reserved::NONE),
             waited: Cell::new(Waited::NOWHERE),
-            #[cfg(feature = "spin")]
-            waits: Cell::new(0),
             #[cfg(feature = "spin")]
             yield_interval: Cell::new(YieldInterval::NEW),
         }

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each platform uses those that it needs")]
 
-/// How many contended waits, or spin hints, pass between two readings of the clock (a reading takes some 20 ns).
+/// How many spin hints pass between two readings of the clock (a reading takes some 20 ns).
 pub(crate) const CLOCK_EVERY: u32 = 32;
 
 /// The number of polls after which a thread that should finish within a few instructions was probably preempted.

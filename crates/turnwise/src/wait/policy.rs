@@ -91,7 +91,7 @@ macro_rules! table {
         /// ```
         /// use turnwise::wait::Policy;
         ///
-        /// assert_eq!(Policy::DEFAULT.close_polls, 3);
+        /// assert_eq!(Policy::DEFAULT.tries, 3);
         /// ```
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(clippy::exhaustive_structs, reason = "experiments change some numbers of `DEFAULT`")]
@@ -128,8 +128,9 @@ table! {
     /// longest pause between polls of a [`Semaphore`](crate::Semaphore), and how long an optimistic reader of a
     /// [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     still_ns = 10_000 ns, 0..=1_000_000_000;
-    /// How many polls of a lock are made back to back when a wait begins and no other thread spins.
-    close_polls = 3 polls, 0..=1_000;
+    /// How many exchanges without a poll a spinner makes against an owner that was faster to take the lock again, and how
+    /// many polls show it whether an owner does so.
+    tries = 3 tries, 0..=1_000;
     /// The time between two polls by the one thread that polls: about the length of a short section.
     poll_ns = 70 ns, 1..=1_000_000;
     /// How long, in transfers of a cache line between CPUs, that thread stays away from an owner that takes the lock

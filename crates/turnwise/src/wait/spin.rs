@@ -1,8 +1,7 @@
 //! How a thread spins for a sleeping lock before it sleeps: one way for all of them.
 //!
 //! ```text
-//! newcomer  the queue is empty, or not for it: poll `close_polls` times, a pause apart, and take (steal) a free lock
-//!           it has contended for this lock for `yield_after_ns`: yield the CPU
+//! newcomer  it has contended for this lock for `yield_after_ns`: yield the CPU
 //!           the owner is off its CPU, also after a yield: park
 //!           join the queue at its tail (a hand-off waiter and a reader do not: they poll as a head does)
 //! head      received by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
@@ -19,7 +18,6 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps at once.
 
-use super::limits::CLOCK_EVERY;
 use super::{Tuned, policy, yield_after_interval};
 use crate::events::Event;
 use crate::osq::Osq;
@@ -74,16 +72,7 @@ pub(crate) fn spin<'a, P: Platform>(
     let Some(me) = P::me() else { return Err(Event::SpinLeftOut) };
     let (queue, private) = (contender.queue(), &me.slot.private);
     let address = core::ptr::from_ref(contender.word()).addr();
-    let yield_if_due = || yield_after_interval::<P>(private, address, P::now(), settings);
-    private.waits.set(private.waits.get().wrapping_add(1));
-    if u32::from(private.waits.get()) % CLOCK_EVERY == 0 {
-        yield_if_due();
-    }
-    let has_none_before = |contender: &_| queue.is_empty() || !Contender::queues(contender);
-    if has_none_before(contender) && polls_closely(contender) {
-        return Ok(Event::Spun);
-    }
-    let begin = yield_if_due();
+    let begin = yield_after_interval::<P>(private, address, P::now(), settings);
     if owner_stays_off(contender) {
         return Err(Event::SpinOffCpu);
     }
@@ -106,22 +95,11 @@ pub(crate) fn spin<'a, P: Platform>(
         *since = begin;
     }
     match end {
-        Ok(()) => Ok(Event::SpunQueued),
+        Ok(()) if contender.queues() => Ok(Event::SpunQueued),
+        Ok(()) => Ok(Event::Spun),
         Err(SpinEnd::Deadline) => Err(Event::SpinTimedOut),
         Err(SpinEnd::NotRunning) => Err(Event::SpinOffCpu),
     }
-}
-
-/// Polls a few times back to back: where sections are short, a thread that reads a clock first is too late.
-fn polls_closely<'a, P: Platform>(contender: &mut impl Contender<'a, P>) -> bool {
-    (0..policy().close_polls).any(|_| {
-        let (word, found) = contender.poll();
-        let taken = found == Found::Free && contender.take(word);
-        if !taken {
-            P::pause(Pause::Relax);
-        }
-        taken
-    })
 }
 
 /// Returns whether the owner is off its CPU, even after this thread has yielded its own.
@@ -140,7 +118,7 @@ fn in_queue<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, u
     queue.lock(me, Some(until))?;
     let received = me.slot.node.received();
     let mut head = Head::new(until, received.unwrap_or(spin_hint));
-    head.alone = received.is_none();
+    head.alone = received.is_none().then_some(me.token);
     head.back |= received.is_some() && owner_comes_back(contender);
     let end = head.spin(contender);
     let long = match end {
@@ -162,22 +140,22 @@ struct Head {
     back: bool,
     /// Whether it has left that owner a batch.
     rested: bool,
-    /// Whether the queue was empty.
-    alone: bool,
+    /// The thread, if it found the queue empty and no other has joined since.
+    alone: Option<Token>,
 }
 
 impl Head {
     /// Creates a head from `received`: the value passed by the head before it, or the hint in an empty queue.
     fn new(until: u64, received: u32) -> Self {
         let still_ns = policy().still_ns >> if received & LONG != 0 { 3 } else { 0 };
-        Head { until, still_ns: still_ns as u32, back: received & BACK != 0, rested: false, alone: false }
+        Head { until, still_ns: still_ns as u32, back: received & BACK != 0, rested: false, alone: None }
     }
 
     fn spin<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>) -> Result<(), SpinEnd> {
         if self.back {
             self.rest(contender);
         }
-        let (mut last, mut lost, mut mine) = (None, None, None);
+        let (mut last, mut lost) = (None, None);
         loop {
             let (word, found) = contender.poll();
             match found {
@@ -192,12 +170,11 @@ impl Head {
                         return Ok(());
                     }
                     last = owner;
-                    let (queue, tail) = (contender.queue(), contender.queue().last());
-                    self.alone &= tail == *mine.get_or_insert(tail);
+                    self.alone = self.alone.filter(|&me| contender.queue().ends_with(me));
+                    let batches = self.alone.is_some();
                     let (until, still_ns) = (Some(self.until), Some(self.still_ns));
-                    let limit = SpinLimit { until, owner, still_ns, batches: self.alone, ..SpinLimit::NONE };
-                    let over = |now: u32| contender.found(now) != found || queue.last() != tail;
-                    P::spin_until(contender.word(), over, limit)?;
+                    let limit = SpinLimit { until, owner, still_ns, batches, ..SpinLimit::NONE };
+                    P::spin_until(contender.word(), |now| contender.found(now) != found, limit)?;
                 }
             }
         }
@@ -210,7 +187,7 @@ impl Head {
         if !self.rested {
             self.rest(contender);
         }
-        (0..policy().close_polls).any(|_| {
+        (0..policy().tries).any(|_| {
             let taken = contender.take(free);
             if !taken {
                 P::pause(Pause::Relax);
@@ -227,22 +204,15 @@ impl Head {
     }
 }
 
-/// Returns whether an owner takes the lock again while this thread polls. A thread that came meanwhile has joined the
-/// queue, and shows in its tail: then a second round of polls decides.
+/// Returns whether an owner takes the lock again while this thread polls.
 fn owner_comes_back<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
-    for _ in 0..2 {
-        let tail = contender.queue().last();
-        let first = contender.poll().1;
-        let (mut left, mut back) = (first == Found::Free, false);
-        for _ in 0..policy().close_polls {
-            P::pause(Pause::Rest(policy().poll_ns as u32));
-            let now = contender.poll().1;
-            back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
-            left |= now != first;
-        }
-        if contender.queue().last() == tail {
-            return back;
-        }
+    let first = contender.poll().1;
+    let (mut left, mut back) = (first == Found::Free, false);
+    for _ in 0..policy().tries {
+        P::pause(Pause::Rest(policy().poll_ns as u32));
+        let now = contender.poll().1;
+        back |= left && matches!(now, Found::Held(Some(_))) && (now == first || first == Found::Free);
+        left |= now != first;
     }
-    false
+    back
 }
