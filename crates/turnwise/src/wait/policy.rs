@@ -146,9 +146,16 @@ table! {
     /// How long a free lock stays reserved for a thread that does not come: hundreds of times the length of a wake-up,
     /// and the time slices of a dozen other threads on the same CPU.
     reserved_ns = 50_000_000 ns, 1..=1_000_000_000_000;
+    /// Mechanisms switched off.
+    off = 0 bits, 0..=65_535;
 }
 
 impl Policy {
+    /// Is this mechanism off?
+    pub fn is_off(&self, bit: u64) -> bool {
+        self.off & bit != 0
+    }
+
     /// Returns how long a spinner stays away after a poll that found the cache line changed, if `before` earlier polls
     /// did: an eighth of a batch, then twice as long each time, where a transfer of a line takes `line_ns`.
     ///

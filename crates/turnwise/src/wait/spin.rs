@@ -77,7 +77,7 @@ pub(crate) fn spin<'a, P: Platform>(
         return Err(Event::SpinOffCpu);
     }
     // While a woken thread spins, no other sleeper is woken.
-    let most = if *since == 0 { u64::MAX } else { 2 * policy().still_ns };
+    let most = if *since == 0 || policy().is_off(32) { u64::MAX } else { 2 * policy().still_ns };
     let limit = deadline.map_or(u64::MAX, Deadline::monotonic::<P>);
     let until = begin.saturating_add(settings.spin_ns::<P>().min(most)).min(limit);
     let end = if contender.queues() {
@@ -105,10 +105,12 @@ pub(crate) fn spin<'a, P: Platform>(
 /// Returns whether the owner is off its CPU, even after this thread has yielded its own.
 fn owner_stays_off<'a, P: Platform>(contender: &impl Contender<'a, P>) -> bool {
     let is_off = || matches!(contender.poll().1, Found::Held(Some(owner)) if P::on_cpu(owner) == OnCpu::NotRunning);
-    is_off() && {
-        P::pause(Pause::Offer);
-        is_off()
-    }
+    !policy().is_off(64)
+        && is_off()
+        && (policy().is_off(128) || {
+            P::pause(Pause::Offer);
+            is_off()
+        })
 }
 
 /// Waits in the queue, then as its head.
@@ -118,8 +120,8 @@ fn in_queue<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, u
     queue.lock(me, Some(until))?;
     let received = me.slot.node.received();
     let mut head = Head::new(until, received.unwrap_or(spin_hint));
-    head.alone = received.is_none().then_some(me.token);
-    head.back |= received.is_some() && owner_comes_back(contender);
+    head.alone = (received.is_none() && !policy().is_off(8)).then_some(me.token);
+    head.back |= !policy().is_off(8192) && received.is_some() && owner_comes_back(contender);
     let end = head.spin(contender);
     let long = match end {
         Ok(()) => 0,
@@ -127,7 +129,7 @@ fn in_queue<'a, P: Platform>(contender: &mut impl Contender<'a, P>, me: Me<P>, u
         Err(SpinEnd::Deadline) if P::now() < until => LONG,
         Err(_) => received.unwrap_or(spin_hint) & LONG,
     };
-    queue.unlock_with_hint(me, long | if head.back { BACK } else { 0 }, long as u16);
+    queue.unlock_with_hint(me, long | if head.back && !policy().is_off(4) { BACK } else { 0 }, long as u16);
     end
 }
 
@@ -147,12 +149,12 @@ struct Head {
 impl Head {
     /// Creates a head from `received`: the value passed by the head before it, or the hint in an empty queue.
     fn new(until: u64, received: u32) -> Self {
-        let still_ns = policy().still_ns >> if received & LONG != 0 { 3 } else { 0 };
+        let still_ns = policy().still_ns >> if received & LONG != 0 && !policy().is_off(16) { 3 } else { 0 };
         Head { until, still_ns: still_ns as u32, back: received & BACK != 0, rested: false, alone: None }
     }
 
     fn spin<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>) -> Result<(), SpinEnd> {
-        if self.back {
+        if self.back && !policy().is_off(4) {
             self.rest(contender);
         }
         let (mut last, mut lost) = (None, None);
@@ -164,13 +166,13 @@ impl Head {
                 Found::Reserved => return Err(SpinEnd::NotRunning),
                 Found::Held(owner) => {
                     let to_last = owner.is_some() && owner == last;
-                    if let Some(free) = lost.take().filter(|_| to_last)
+                    if let Some(free) = lost.take().filter(|_| to_last && !policy().is_off(2))
                         && self.insists(contender, free)
                     {
                         return Ok(());
                     }
                     last = owner;
-                    self.alone = self.alone.filter(|&me| contender.queue().ends_with(me));
+                    self.alone = self.alone.filter(|&me| policy().is_off(2048) || contender.queue().ends_with(me));
                     let batches = self.alone.is_some();
                     let (until, still_ns) = (Some(self.until), Some(self.still_ns));
                     let limit = SpinLimit { until, owner, still_ns, batches, ..SpinLimit::NONE };
@@ -184,7 +186,7 @@ impl Head {
     /// gets a batch first, but only one. Then no load precedes the exchange: it would bring the cache line here in a
     /// shared state, and the owner, which has to request it exclusively as well, is nearer.
     fn insists<'a, P: Platform>(&mut self, contender: &mut impl Contender<'a, P>, free: u32) -> bool {
-        if !self.rested {
+        if !self.rested && !policy().is_off(16384) {
             self.rest(contender);
         }
         (0..policy().tries).any(|_| {

@@ -49,6 +49,12 @@ impl<P: Platform> SpinThenSleep<P> {
 
     /// Decides whether the only waiter polls before it sleeps: after unsuccessful polls only now and then.
     fn is_due(&self) -> bool {
+        if policy().is_off(256) {
+            return false;
+        }
+        if policy().is_off(512) {
+            return true;
+        }
         let history = self.history.load(Relaxed);
         let skips = (history & SKIPS) >> 16;
         if skips > 0 {
