@@ -173,7 +173,7 @@ impl Head {
                     }
                     last = owner;
                     self.alone = self.alone.filter(|&me| policy().is_off(2048) || contender.queue().ends_with(me));
-                    let batches = self.alone.is_some();
+                    let batches = self.alone.is_some() || policy().is_off(1);
                     let (until, still_ns) = (Some(self.until), Some(self.still_ns));
                     let limit = SpinLimit { until, owner, still_ns, batches, ..SpinLimit::NONE };
                     P::spin_until(contender.word(), |now| contender.found(now) != found, limit)?;
