@@ -121,8 +121,8 @@ fn decide(object: usize, caller: Caller) -> u32 {
     (1 + u32::from(policy.number())) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
 }
 
-/// Returns the program's call that led to ours: rules apply to it, and the recorder may be in between, which the program
-/// calls, and which calls this library. This happens once in a lock's life, so the stack may be unwound.
+/// Returns the program's call that led to ours. Rules apply to it, and the recorder may be in between: the program
+/// calls the recorder, which calls this library. This happens once in a lock's life, so the stack may be unwound.
 fn call_of_program(caller: Caller) -> Caller {
     // SAFETY: the module has called us, so it is loaded.
     let recorder = find(caller.0).filter(|module| is_library(unsafe { module.name() }.to_bytes(), RECORDER));

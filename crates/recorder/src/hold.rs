@@ -3,10 +3,10 @@
 use crate::clock;
 use crate::detail::{self, Acquisition, HoldClass, Limit};
 use crate::held::{Contexts, HELD, Held, HeldLocks, PENDING, PENDING_BRIEF};
+use crate::mapping::SPREAD;
 use crate::mapping::add;
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
-use crate::table::SPREAD;
 use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;

@@ -3,8 +3,7 @@
 //! Threads keep the lock's number in their entries. Initialising a lock over another one changes the epoch of the
 //! address, so that all threads look it up again.
 
-use crate::mapping::Mapping;
-use crate::table::SPREAD;
+use crate::mapping::{Mapping, SPREAD};
 use crate::writer::Writer;
 use crate::{clock, modules, stacks};
 use core::sync::atomic::AtomicU32;

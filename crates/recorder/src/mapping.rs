@@ -14,6 +14,8 @@ use turnwise_recording::{Chunk, ChunkKind, Header, Ref, Region};
 
 /// The longest path of a recording, including the terminating zero byte.
 pub(crate) const PATH: usize = 1024;
+/// 2^64 divided by the golden ratio: spreads close values in the hash tables.
+pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A mapped recording. Zero bytes are a recording that is not mapped yet.
 pub(crate) struct Mapping {

@@ -4,8 +4,8 @@
 //! taken for them, and no memory is read that may be unmapped. The system's unwinders take pthread mutexes, which we
 //! record, and follow whatever data a stack ends in.
 
+use crate::mapping::SPREAD;
 use crate::modules;
-use crate::table::SPREAD;
 use crate::writer::Writer;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};

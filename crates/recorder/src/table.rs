@@ -1,6 +1,7 @@
 //! A thread's entries: one for each lock and call site, found by a hash of both.
 
 use crate::locks;
+use crate::mapping::SPREAD;
 use crate::writer::Writer;
 use crate::{filter, memory, modules};
 use core::cell::Cell;
@@ -11,9 +12,6 @@ use turnwise_recording::{ChunkKind, Class, Entry};
 
 /// The number of slots of a new table.
 const FIRST_SLOTS: usize = 512;
-/// 2^64 divided by the golden ratio: spreads close values.
-pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// The bits of a site that are its address.
 const ADDRESS: u64 = (1 << 56) - 1;
 /// [`Entry::epoch`]: with this bit, the entry's next acquisition is to be measured. No epoch has it.

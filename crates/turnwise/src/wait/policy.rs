@@ -128,8 +128,8 @@ table! {
     /// longest pause between polls of a [`Semaphore`](crate::Semaphore), and how long an optimistic reader of a
     /// [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     still_ns = 10_000 ns, 0..=1_000_000_000;
-    /// How many exchanges without a poll a spinner makes against an owner that was faster to take the lock again, and how
-    /// many polls show it whether an owner does so.
+    /// How many exchanges without a poll a spinner makes against an owner that was faster to take the lock again, and
+    /// how many polls show it whether an owner does so.
     tries = 3 tries, 0..=1_000;
     /// The time between two polls by the one thread that polls: about the length of a short section.
     poll_ns = 70 ns, 1..=1_000_000;

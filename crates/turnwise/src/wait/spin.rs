@@ -5,8 +5,8 @@
 //!           the owner is off its CPU, also after a yield: park
 //!           join the queue at its tail (a hand-off waiter and a reader do not: they poll as a head does)
 //! head      received by the head before, or seen in polls: one owner takes the lock again and again: leave it a batch
-//!           poll every `poll_ns` (if the queue was empty: twice as long after each poll that found the line changed); take
-//!             a free lock; its last owner was faster: leave that a batch, once, then try without a poll before
+//!           poll every `poll_ns` (if the queue was empty: twice as long after each poll that found the line changed);
+//!             take a free lock; its last owner was faster: leave that a batch, once, then try without a poll before
 //!           until the owner is off its CPU, or in one critical section for `still_ns`, or the lock is free but
 //!             pending to a sleeper, or the time is up
 //! park      announce it, park; woken: again from the top, past `handoff_after_ns` with a request for a hand-off
