@@ -135,7 +135,11 @@ impl<P: Platform> Node<P> {
     }
 }
 
-shows!([P: Platform] Node<P>, |node| received: node.received());
+impl<P: Platform> core::fmt::Debug for Node<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Node").field("received", &self.received()).finish_non_exhaustive()
+    }
+}
 
 raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, granted: U32, generation: U32, });
 
@@ -154,7 +158,11 @@ pub struct Osq<P: Platform = DefaultPlatform> {
 
 raw_constructors!(default Osq, "an empty queue", { tail: U32, });
 
-shows!([P: Platform] Osq<P>, |queue| empty: queue.is_empty());
+impl<P: Platform> core::fmt::Debug for Osq<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Osq").field("empty", &self.is_empty()).finish()
+    }
+}
 
 impl<P: Platform> Osq<P> {
     /// Returns whether the queue is empty.

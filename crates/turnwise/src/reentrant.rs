@@ -33,8 +33,8 @@ use crate::events::Event;
 use crate::lock::{Lock, LockGuard, MappedLockGuard};
 use crate::mutex::RawMutex;
 use crate::order::released;
-use crate::platform::{DefaultPlatform, Platform, Word};
-use crate::raw::RawLock;
+use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::Cell;
 use core::mem::forget;
 use core::num::NonZeroU64;
@@ -141,51 +141,72 @@ impl<P: Threads> RawReentrantMutex<P> {
     }
 }
 
-// SAFETY: the mutex inside admits one thread, and orders the owners; its owner enters again, in `lock_until` as in
-// `try_lock`.
-raw_lock! {
-    [P: Threads] RawReentrantMutex<P>, "ReentrantMutex", GuardNoSend, |lock, deadline|;
-    const REENTRANT = true;
+// SAFETY: contract of `RawLock`: the mutex inside admits one thread, and orders the owners.
+unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
+    const NAME: &'static str = "ReentrantMutex";
+    const REENTRANT: bool = true;
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
 
     /// Acquires the lock, again if this thread already holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
-    lock: {
+    #[inline]
+    fn lock(&self) {
         let me = P::thread();
         // Not the owner first: a load before the exchange would fetch the cache line twice under contention.
-        if lock.mutex.lock_fast() {
-            lock.entered(me);
-        } else if !lock.enter_again(me) {
-            lock.mutex.lock_contended();
-            lock.entered(me);
+        if self.mutex.lock_fast() {
+            self.entered(me);
+        } else if !self.enter_again(me) {
+            self.mutex.lock_contended();
+            self.entered(me);
         }
-    };
+    }
+
     /// Acquires the lock if it is free or this thread holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
-    try_lock: {
+    #[inline]
+    fn try_lock(&self) -> bool {
         let me = P::thread();
-        lock.enter_again(me) || lock.mutex.try_lock() && lock.entered(me)
-    };
+        self.enter_again(me) || self.mutex.try_lock() && self.entered(me)
+    }
+
+    /// Releases one acquisition; the last one releases the lock.
+    #[inline]
+    unsafe fn unlock(&self) {
+        if self.leave() {
+            // SAFETY: contract of `RawLock::unlock`: the caller has the mutex, and `leave` was its last release.
+            unsafe { self.mutex.unlock() }
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.mutex.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.mutex.stats()
+    }
+}
+
+// SAFETY: it acquires as `try_lock` does, or by the mutex inside.
+unsafe impl<P: Threads> RawTimedLock for RawReentrantMutex<P> {
     /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
-    lock_until: {
+    fn lock_until(&self, deadline: Deadline) -> bool {
         let me = P::thread();
-        lock.enter_again(me) || lock.mutex.lock_until(deadline) && lock.entered(me)
-    };
-    /// Releases one acquisition; the last one releases the lock.
-    unlock: {
-        if lock.leave() {
-            // SAFETY: contract of `RawLock::unlock`: the caller has the mutex, and `leave` was its last release.
-            unsafe { lock.mutex.unlock() }
-        }
-    };
-    is_locked: lock.mutex.is_locked();
-    stats: lock.mutex.stats();
+        self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
+    }
 }
 
 #[cold]

@@ -144,7 +144,7 @@ impl FairSemaphore {
 }
 
 raw_constructors!(
-    Semaphore [const FAIR: bool,] [FAIR,] of (permits: u32, or "With more than [`PERMITS_MAX`] permits."),
+    Semaphore [const FAIR: bool,] [FAIR,] of permits or "With more than [`PERMITS_MAX`] permits.",
     "a semaphore with this number of permits",
     { word: { U32 = checked(permits) }, counters: (Counters::new()), }
 );

@@ -54,8 +54,9 @@
 //!   wait ends at its deadline, and leaves the lock as it was.
 
 use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Platform, SpinLimit, Word};
-use crate::raw::{RawLock, RawRwLock, RawTimedLock};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::{Met, RawRwSem};
+use crate::wait::policy;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -116,36 +117,73 @@ raw_constructors!(default RawBigReaderLock [const N: usize,] [N,], "an unlocked 
 });
 
 // SAFETY: the write lock is that of a `RawRwSem`, which satisfies the contract among writers.
-raw_lock! {
-    [const N: usize, P: Platform] RawBigReaderLock<N, P>, "BigReaderLock", GuardNoSend, |lock, deadline|;
+unsafe impl<const N: usize, P: Platform> RawLock for RawBigReaderLock<N, P> {
+    const NAME: &'static str = "BigReaderLock";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
 
-    lock: lock.write_with(None);
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write_with(None);
+    }
+
     /// Acquires the lock for writing if it is free. May fail on a free lock while a reader finds itself barred.
-    try_lock: lock.inner().try_lock() && (!lock.is_spread() || lock.try_gather());
-    lock_until: lock.write_with(Some(deadline));
-    // SAFETY: contract of `unlock`: the caller has the write lock, and with it the inner one.
-    unlock: unsafe { lock.inner().unlock() };
-    is_locked: lock.inner().is_locked() || lock.sum(lock.gate.load(Relaxed)) != 0;
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.inner().try_lock() && (!self.is_spread() || self.try_gather())
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `unlock`: the caller has the write lock, and with it the inner one.
+        unsafe { self.inner().unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.inner().is_locked() || self.sum(self.gate.load(Relaxed)) != 0
+    }
+
     /// Returns what has happened so far to the inner lock. Reads of a spread lock are not counted.
-    stats: lock.inner().stats();
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.inner().stats()
+    }
+}
+
+// SAFETY: it acquires as `lock` does.
+unsafe impl<const N: usize, P: Platform> RawTimedLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
+    }
 }
 
 // SAFETY: readers are admitted while no writer is: gathered, by the inner lock; spread, since a writer waits until the
 // sum is 0 (invariant 4), after their big_reader.leave and big_reader.gate, and they enter by big_reader.enter.
-raw_rw_lock! {
-    [const N: usize, P: Platform] RawBigReaderLock<N, P>, |lock, deadline|;
-
+unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
     /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come in between.
-    read: lock.enter() || lock.read_gathered(None);
+    #[inline]
+    fn read(&self) {
+        let _ = self.enter() || self.read_gathered(None);
+    }
+
     /// Acquires the lock for reading, unless a writer holds it or waits.
-    try_read: lock.enter() || lock.inner().try_read() && lock.has_inner();
-    read_until: lock.enter() || lock.read_gathered(Some(deadline));
-    unlock_read: {
-        if !lock.is_spread() {
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.enter() || self.inner().try_read() && self.has_inner()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        if !self.is_spread() {
             // SAFETY: contract of `unlock_read`: the caller has a read lock, which is the inner one (invariant 2).
-            return unsafe { lock.inner().unlock_read() };
+            return unsafe { self.inner().unlock_read() };
         }
-        let slot = &lock.slot().count;
+        let slot = &self.slot().count;
         let mut word = slot.load(Relaxed);
         while word & OPEN != 0 {
             // ORDERING big_reader.leave: pairs with big_reader.close: the writer comes after our reads.
@@ -154,8 +192,16 @@ raw_rw_lock! {
                 Err(found) => word = found,
             }
         }
-        lock.leave_by_gate();
-    };
+        self.leave_by_gate();
+    }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.enter() || self.read_gathered(Some(deadline))
+    }
 }
 
 /// Readers.
@@ -376,7 +422,9 @@ impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     }
 
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let limit = SpinLimit::before_sleep::<P>(deadline);
+        let end = P::now().saturating_add(2 * policy().still_ns);
+        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
+        let limit = SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
         P::spin_until(&self.gate, |gate| count(gate) <= 0, limit).is_ok() && self.is_alone()
     }
 

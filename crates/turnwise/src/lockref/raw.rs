@@ -43,6 +43,8 @@
 //! - P2. A change of the count takes the lock, which keeps the others away, after [`RETRIES`] lost races.
 //! - P3. No thread polls for an owner that is known to be off its CPU; a timed wait ends at its deadline.
 
+mod make;
+
 use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How};
@@ -50,6 +52,7 @@ use crate::platform::{
     Deadline, DefaultPlatform, IntWord, Lane, Parked, Pause, Platform, SpinLimit, Token, Word, YieldThenSleep,
 };
 use crate::raw::{RawLock, RawTimedLock};
+use crate::wait::policy;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 
 /// The maximum number of references. [`LockRef::get`] and similar operations panic rather than exceed it.
@@ -67,9 +70,9 @@ const REST_NS: (u32, u32) = (200, 1_600);
 
 const OWNER: u64 = 0xffff;
 const HELD: u64 = 1 << 16;
-const WAITERS: u64 = 1 << 17;
+pub(super) const WAITERS: u64 = 1 << 17;
 /// The lock half of the word: zero if and only if the lock is free.
-const LOCK: u64 = 0xffff_ffff;
+pub(super) const LOCK: u64 = 0xffff_ffff;
 pub(super) const ONE: u64 = 1 << 32;
 pub(super) const DEAD: u64 = 1 << 63;
 
@@ -116,36 +119,6 @@ pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) word: P::U64,
     class: Class,
     pub(super) counters: Counters<{ Kind::LockRef as usize }>,
-}
-
-impl LockRef {
-    /// Creates an unlocked [`LockRef`] with `count` references.
-    ///
-    /// # Panics
-    /// If `count` exceeds [`COUNT_MAX`].
-    #[must_use]
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(count: u32) -> Self {
-        Self::const_new_in(count)
-    }
-}
-
-raw_constructors!(
-    LockRef of (count: u32, or "If `count` exceeds [`COUNT_MAX`]."),
-    "an unlocked [`LockRef`] with `count` references",
-    { word: { U64 = initial(count) }, class: (Class::new()), counters: (Counters::new()), }
-);
-
-const fn initial(count: u32) -> u64 {
-    assert!(count <= COUNT_MAX, "more references than a LockRef can count");
-    (count as u64) << 32
-}
-
-impl Default for LockRef {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(0)
-    }
 }
 
 #[cold]
@@ -224,21 +197,19 @@ impl<P: Platform> LockRef<P> {
             Change::Done(_) => {}
             Change::Refused(word) if count(word) == 0 => no_reference(),
             Change::Refused(_) => too_many(),
-            Change::Busy => self.with_lock(|guard| {
-                if guard.count() == 0 {
-                    no_reference();
-                }
-                guard.get();
-            }),
+            Change::Busy => self.get_slow(),
         }
     }
 
-    /// Changes the count under the lock.
     #[cold]
     #[inline(never)]
     #[cfg_attr(feature = "order-check", track_caller)]
-    fn with_lock<R>(&self, change: impl FnOnce(LockRefGuard<'_, P>) -> R) -> R {
-        change(self.lock())
+    fn get_slow(&self) {
+        let guard = self.lock();
+        if guard.count() == 0 {
+            no_reference();
+        }
+        guard.get();
     }
 
     /// Adds a reference if the count is not 0 and the object is not dead; returns whether it did. If so, the caller
@@ -321,8 +292,15 @@ impl<P: Platform> LockRef<P> {
             }
             Change::Done(word) => count(word) - 1,
             Change::Refused(_) => no_reference(),
-            Change::Busy => self.with_lock(|guard| guard.put()),
+            Change::Busy => self.put_slow(),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn put_slow(&self) -> u32 {
+        self.lock().put()
     }
 
     /// Drops a reference unless it is the last; returns whether it did.
@@ -426,7 +404,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Takes a free lock, by a compare-exchange that may lose against changes of the count.
     #[inline]
-    fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         let mut word = self.word.load(Relaxed);
         for _ in 0..RETRIES {
             if word & LOCK != 0 {
@@ -443,7 +421,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Takes a free lock, by an operation that no change of the count can make fail. If the lock is held, it sets only
     /// bits that are set already.
-    fn seize(&self) -> bool {
+    pub(super) fn seize(&self) -> bool {
         if self.is_locked() {
             return false;
         }
@@ -457,7 +435,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+    pub(super) fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
         let (mut slept, mut yielder) = (false, YieldThenSleep::new());
         loop {
             if self.seize() {
@@ -477,8 +455,10 @@ impl<P: Platform> LockRef<P> {
     /// deadline.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let limit = SpinLimit::before_sleep::<P>(deadline);
-        let limit = SpinLimit { owner: named(self.word.load(Relaxed)), ..limit };
+        let end = P::now().saturating_add(2 * policy().still_ns);
+        let until = deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end));
+        let owner = named(self.word.load(Relaxed));
+        let limit = SpinLimit { until: Some(until), owner, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
@@ -523,31 +503,9 @@ impl<P: Platform> LockRef<P> {
     }
 }
 
-// The lock without guards, unseen by the order checker.
-// SAFETY: invariant 1; an owner acquires (lockref.lock) what others released (lockref.unlock). Waiters query whether
-// the owner's thread runs, so guards stay on it.
-raw_lock! {
-    [P: Platform] LockRef<P>, "LockRefCell", GuardNoSend, 0, |refs, deadline|;
-
-    lock: refs.counters.acquisition_by(refs.take(), || refs.lock_slow(None));
-    try_lock: refs.counters.attempt(refs.take() || refs.seize());
-    lock_until: refs.counters.acquisition_by(refs.take(), || refs.lock_slow(Some(deadline)));
-    unlock: {
-        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found: shows what we wrote.
-        let word = refs.word.fetch_and(!LOCK, Release);
-        if word & WAITERS != 0 {
-            wake_after::<P>(word);
-        }
-    };
-    is_locked: refs.is_locked();
-    stats: refs.stats();
-}
-
-shows!([P: Platform] LockRef<P>, |refs| count: refs.count(), dead: refs.is_dead(), locked: refs.is_locked());
-
 /// Wakes the sleepers of the owner that `word` names. Touches only its slot, which is static (invariant 5).
 #[cold]
-fn wake_after<P: Platform>(word: u64) {
+pub(super) fn wake_after<P: Platform>(word: u64) {
     if let Some(owner) = named(word) {
         let released = &P::slot(owner).released;
         // ORDERING lockref.wake: pairs with lockref.seen: the release of the lock comes before it is counted.

@@ -66,36 +66,42 @@ pub(crate) struct Class {
     id: graph::ClassId,
 }
 
-#[cfg_attr(not(feature = "order-check"), expect(unused_variables, reason = "nothing is recorded"))]
+#[cfg(feature = "order-check")]
 impl Class {
-    #[inline(always)]
-    #[cfg_attr(feature = "order-check", track_caller)]
+    #[track_caller]
     pub(crate) const fn new() -> Self {
-        Class {
-            #[cfg(feature = "order-check")]
-            id: graph::ClassId::new(core::panic::Location::caller()),
-        }
+        Class { id: graph::ClassId::new(core::panic::Location::caller()) }
     }
 
     /// Checks whether acquiring the lock now can deadlock.
-    #[inline(always)]
-    #[cfg_attr(feature = "order-check", track_caller)]
+    #[track_caller]
     pub(crate) fn before(&self, lock: usize, how: How) {
-        #[cfg(feature = "order-check")]
         held::before(&self.id, lock, how, core::panic::Location::caller());
     }
 
     /// Records that this thread has the lock.
-    #[inline(always)]
-    #[cfg_attr(feature = "order-check", track_caller)]
+    #[track_caller]
     pub(crate) fn acquired(&self, lock: usize, how: How) {
-        #[cfg(feature = "order-check")]
         held::acquired(&self.id, lock, how, core::panic::Location::caller());
     }
 }
 
 #[cfg(feature = "order-check")]
 pub(crate) use held::{released, suspend};
+
+#[cfg(not(feature = "order-check"))]
+impl Class {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Class {}
+    }
+
+    #[inline(always)]
+    pub(crate) fn before(&self, _lock: usize, _how: How) {}
+
+    #[inline(always)]
+    pub(crate) fn acquired(&self, _lock: usize, _how: How) {}
+}
 
 /// Records that the lock is about to be released.
 #[cfg(not(feature = "order-check"))]

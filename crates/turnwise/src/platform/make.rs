@@ -5,20 +5,20 @@
 /// constructors of its own or with its fields, also as an array after a check of its length; or of an expression in
 /// parentheses. `const`: with core's atomic types; `any`: with those of the platform `P`.
 macro_rules! first_value {
+    (const U32) => {
+        first_value!(const { U32 = 0 })
+    };
+    (const U64) => {
+        first_value!(const { U64 = 0 })
+    };
     (const Ptr) => {
         core::sync::atomic::AtomicPtr::new(core::ptr::null_mut())
     };
-    (any Ptr) => {
-        <P::Ptr<_> as $crate::platform::Word>::new(core::ptr::null_mut())
+    (const { U32 = $value:expr }) => {
+        core::sync::atomic::AtomicU32::new($value)
     };
-    ($for:tt $word:ident) => {
-        first_value!($for { $word = 0 })
-    };
-    (const { $word:ident = $value:expr }) => {
-        <P::$word>::new($value)
-    };
-    (any { $word:ident = $value:expr }) => {
-        <P::$word as $crate::platform::Word>::new($value)
+    (const { U64 = $value:expr }) => {
+        core::sync::atomic::AtomicU64::new($value)
     };
     (const [$part:ty]) => {
         <$part>::const_new_in()
@@ -37,6 +37,15 @@ macro_rules! first_value {
     ($for:tt [$part:ident { $($fields:tt)* }]) => {
         first_value!($for $part { $($fields)* })
     };
+    (any Ptr) => {
+        <P::Ptr<_> as $crate::platform::Word>::new(core::ptr::null_mut())
+    };
+    (any $word:ident) => {
+        first_value!(any { $word = 0 })
+    };
+    (any { $word:ident = $value:expr }) => {
+        <P::$word as $crate::platform::Word>::new($value)
+    };
     (any [$part:ty]) => {
         <$part>::new_in()
     };
@@ -48,27 +57,29 @@ macro_rules! first_value {
 /// Defines `const_new_in` and `new_in` of the type `$name`, which make `$what`, with fields as [`first_value`] says;
 /// and, after `default`, also `new` and `Default` on the default platform. After the name come the parameters before
 /// the platform, as declared and as used; with `plain` in front, `new` is for their defaults alone, so that it needs no
-/// annotation. `$pointee` is that of the type's pointers. With `of` the constructors take an argument; `$panics` says
-/// for which they panic.
+/// annotation. `$pointee` is that of the type's pointers. With `of` the constructors take a number; `$panics` says when
+/// it is too large.
 macro_rules! raw_constructors {
-    (plain $name:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal, $fields:tt) => {
-        raw_constructors!(new $name [] [], [$($parameter)*] [$($argument)*], $what);
-        raw_constructors!($name [$($parameter)*] [$($argument)*], $what, $fields);
+    (plain $name:ident [$($parameter:tt)*] [$($argument:tt)*], $($rest:tt)*) => {
+        raw_constructors!(new $name [] [], $($rest)*);
+        raw_constructors!(default_of $name [$($parameter)*] [$($argument)*]);
+        raw_constructors!($name [$($parameter)*] [$($argument)*], $($rest)*);
     };
-    (default $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(to $pointee:ty)?, $what:literal, $fields:tt) => {
-        raw_constructors!(new $name [$($($parameter)*)?] [$($($argument)*)?],
-            [$($($parameter)*)?] [$($($argument)*)?], $what);
-        raw_constructors!($name [$($($parameter)*)?] [$($($argument)*)?] $(to $pointee)?, $what, $fields);
+    (default $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(to $pointee:ty)?, $($rest:tt)*) => {
+        raw_constructors!(new $name [$($($parameter)*)?] [$($($argument)*)?], $($rest)*);
+        raw_constructors!(default_of $name [$($($parameter)*)?] [$($($argument)*)?]);
+        raw_constructors!($name [$($($parameter)*)?] [$($($argument)*)?] $(to $pointee)?, $($rest)*);
     };
-    (new $name:ident [$($of_new:tt)*] [$($new:tt)*], [$($parameter:tt)*] [$($argument:tt)*], $what:literal) => {
-        impl<$($of_new)*> $name<$($new)*> {
+    (new $name:ident [$($parameter:tt)*] [$($argument:tt)*], $what:literal, $fields:tt) => {
+        impl<$($parameter)*> $name<$($argument)*> {
             #[doc = concat!("Creates ", $what, ".")]
             #[must_use]
             pub const fn new() -> Self {
                 Self::const_new_in()
             }
         }
-
+    };
+    (default_of $name:ident [$($parameter:tt)*] [$($argument:tt)*]) => {
         impl<$($parameter)*> Default for $name<$($argument)*> {
             fn default() -> Self {
                 Self::const_new_in()
@@ -76,27 +87,26 @@ macro_rules! raw_constructors {
         }
     };
     (
-        $name:ident $([$($parameter:tt)*] [$($argument:tt)*])?
-        $(of ($of:ident: $type:ty $(, or $panics:literal)?))? $(to $pointee:ty)?,
-        $what:literal, { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
+        $name:ident $([$($parameter:tt)*] [$($argument:tt)*])? $(of $number:ident or $panics:literal)?
+        $(to $pointee:ty)?, $what:literal, { $($(#[$attribute:meta])* $field:ident: $value:tt,)* }
     ) => {
         impl<$($($parameter)*)? P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
             #[doc = "statics."]
-            $($(#[doc = concat!("\n# Panics\n", $panics)])?)?
+            $(#[doc = concat!("\n# Panics\n", $panics)])?
             #[must_use]
             #[cfg_attr(feature = "order-check", track_caller)]
-            pub const fn const_new_in($($of: $type)?) -> Self {
+            pub const fn const_new_in($($number: u32)?) -> Self {
                 $name { $($(#[$attribute])* $field: first_value!(const $value),)* }
             }
         }
 
         impl<$($($parameter)*)? P: $crate::platform::Platform> $name<$($($argument)*)? P> {
             #[doc = concat!("Creates ", $what, " on any platform.")]
-            $($(#[doc = concat!("\n# Panics\n", $panics)])?)?
+            $(#[doc = concat!("\n# Panics\n", $panics)])?
             #[must_use]
             #[cfg_attr(feature = "order-check", track_caller)]
-            pub fn new_in($($of: $type)?) -> Self {
+            pub fn new_in($($number: u32)?) -> Self {
                 $name { $($(#[$attribute])* $field: first_value!(any $value),)* }
             }
         }
@@ -136,14 +146,32 @@ macro_rules! data_constructors {
     };
 }
 
-/// Defines the constructors on the default platform of `$name`, a type of its own with data of type `T`.
+/// Defines all constructors of `$name`, a type of its own with a raw lock, an order class and data of type `T`.
 macro_rules! own_constructors {
-    ($name:ident<T $(: $bound:ident)?>, $what:literal) => {
+    ($name:ident<T $(: $bound:ident)?> $(to $pointee:ty)?, $raw:ident, $data:ident: $cell:ident, $what:literal) => {
         impl<T $(: $bound)?> $name<T> {
             #[doc = concat!("Creates ", $what, ".")]
             #[cfg_attr(feature = "order-check", track_caller)]
             pub const fn new(value: T) -> Self {
                 Self::const_new_in(value)
+            }
+        }
+
+        impl<T $(: $bound)?, P: $crate::platform::ConstPlatform $(<$pointee>)?> $name<T, P> {
+            #[doc = concat!("Creates ", $what, " on any platform that uses core's atomics; usable in constants and")]
+            #[doc = "statics."]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn const_new_in(value: T) -> Self {
+                let (raw, class) = ($raw::const_new_in(), $crate::order::Class::new());
+                $name { raw, class, $data: $cell::new(value) }
+            }
+        }
+
+        impl<T $(: $bound)?, P: $crate::platform::Platform> $name<T, P> {
+            #[doc = concat!("Creates ", $what, " on any platform.")]
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub fn new_in(value: T) -> Self {
+                $name { raw: $raw::new_in(), class: $crate::order::Class::new(), $data: $cell::new(value) }
             }
         }
 
@@ -227,122 +255,6 @@ macro_rules! acquisitions {
             class.acquired(name, $how);
             // SAFETY: contract of `$new`: the calling thread has just acquired the lock in this mode.
             Some(unsafe { $new($of) })
-        }
-    };
-}
-
-/// Implements [`RawLock`](crate::raw::RawLock) and [`RawTimedLock`](crate::raw::RawTimedLock) for `$raw`, of platform
-/// `P`, by an expression for each method, `$lock` being the lock and `$deadline` the deadline. `$count` is an argument
-/// of its `new_in`. A comment where this is used says why the lock keeps the contracts.
-macro_rules! raw_lock {
-    (
-        [$($parameter:tt)*] $raw:ty, $name:literal, $marker:ident $(, $count:literal)?, |$lock:ident, $deadline:ident|;
-        $(const $flag:ident = $yes:literal;)?
-        $(#[$lock_about:meta])* lock: $locked:expr;
-        $(#[$try_about:meta])* try_lock: $tried:expr;
-        $(#[$until_about:meta])* lock_until: $timed:expr;
-        $(#[$unlock_about:meta])* unlock: $unlocked:expr;
-        is_locked: $held:expr;
-        $(#[$stats_about:meta])* stats: $counted:expr;
-    ) => {
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameter)*> $crate::raw::RawLock for $raw {
-            const NAME: &'static str = $name;
-            $(const $flag: bool = $yes;)?
-            type Platform = P;
-            type GuardMarker = $crate::raw::$marker;
-
-            #[cfg_attr(feature = "order-check", track_caller)]
-            fn new_in() -> Self {
-                Self::new_in($($count)?)
-            }
-
-            $(#[$lock_about])*
-            #[inline]
-            fn lock(&self) {
-                let $lock = self;
-                _ = $locked;
-            }
-
-            $(#[$try_about])*
-            #[inline]
-            fn try_lock(&self) -> bool {
-                let $lock = self;
-                $tried
-            }
-
-            $(#[$unlock_about])*
-            #[inline]
-            unsafe fn unlock(&self) {
-                let $lock = self;
-                $unlocked
-            }
-
-            fn is_locked(&self) -> bool {
-                let $lock = self;
-                $held
-            }
-
-            $(#[$stats_about])*
-            #[cfg(feature = "stats")]
-            fn stats(&self) -> $crate::events::Stats {
-                let $lock = self;
-                $counted
-            }
-        }
-
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameter)*> $crate::raw::RawTimedLock for $raw {
-            $(#[$until_about])*
-            #[inline]
-            fn lock_until(&self, $deadline: $crate::platform::Deadline) -> bool {
-                let $lock = self;
-                $timed
-            }
-        }
-    };
-}
-
-/// Implements [`RawRwLock`](crate::raw::RawRwLock) and [`RawTimedRwLock`](crate::raw::RawTimedRwLock) for `$raw` as
-/// [`raw_lock`] does the traits of a lock with one owner.
-macro_rules! raw_rw_lock {
-    (
-        [$($parameter:tt)*] $raw:ty, |$lock:ident, $deadline:ident|;
-        $(#[$read_about:meta])* read: $read:expr;
-        $(#[$try_about:meta])* try_read: $tried:expr;
-        read_until: $timed:expr;
-        unlock_read: $unlocked:expr;
-    ) => {
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameter)*> $crate::raw::RawRwLock for $raw {
-            $(#[$read_about])*
-            #[inline]
-            fn read(&self) {
-                let $lock = self;
-                _ = $read;
-            }
-
-            $(#[$try_about])*
-            #[inline]
-            fn try_read(&self) -> bool {
-                let $lock = self;
-                $tried
-            }
-
-            #[inline]
-            unsafe fn unlock_read(&self) {
-                let $lock = self;
-                $unlocked
-            }
-        }
-
-        // SAFETY: as stated where this macro is used.
-        unsafe impl<$($parameter)*> $crate::raw::RawTimedRwLock for $raw {
-            #[inline]
-            fn read_until(&self, $deadline: $crate::platform::Deadline) -> bool {
-                let $lock = self;
-                $timed
-            }
         }
     };
 }

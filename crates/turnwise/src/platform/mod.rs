@@ -228,13 +228,6 @@ impl SpinLimit {
     /// The limit that lets a spin continue for ever.
     pub const NONE: SpinLimit =
         SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false, also: None };
-
-    /// The limit of a spin that lasts about as long as a sleep costs both sides, and no longer than until `deadline`.
-    pub(crate) fn before_sleep<P: Platform>(deadline: Option<Deadline>) -> SpinLimit {
-        let end = P::now().saturating_add(2 * crate::wait::policy().still_ns);
-        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
-        SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE }
-    }
 }
 
 /// Why a spin ended without success.

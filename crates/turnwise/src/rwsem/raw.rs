@@ -77,7 +77,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
-use crate::raw::{RawLock, RawRwLock};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::wait::{Reserved, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -143,39 +143,84 @@ raw_constructors!(default RawRwSem, "an unlocked lock", {
 
 // SAFETY: there is one writer at a time, and no reader alongside it; it acquires (rwsem.write) what others released
 // (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
-raw_lock! {
-    [P: Platform] RawRwSem<P>, "RwSem", GuardNoSend, |lock, deadline|;
+unsafe impl<P: Platform> RawLock for RawRwSem<P> {
+    const NAME: &'static str = "RwSem";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
 
-    lock: lock.write_with(None);
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write_with(None);
+    }
+
     /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader
     /// finds itself barred by that.
-    try_lock: lock.counters.attempt(lock.take_write());
-    lock_until: lock.write_with(Some(deadline));
-    unlock: lock.release(WRITER, 0);
-    is_locked: lock.word.load(Relaxed) & HELD != 0;
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.counters.attempt(self.take_write())
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.release(WRITER, 0);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & HELD != 0
+    }
+
     /// Returns what has happened to this lock so far. Upgrades are not counted.
-    stats: lock.counters.read();
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+}
+
+// SAFETY: it acquires as `lock` does.
+unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
+    }
 }
 
 // SAFETY: readers enter (rwsem.read) while there is no writer, and keep later ones out.
-raw_rw_lock! {
-    [P: Platform] RawRwSem<P>, |lock, deadline|;
-
+unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
     /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
     /// must not call this again.
-    read: lock.counters
-        .acquisition_by(lock.enter(Prefer::Writers), || lock.read_slow(Prefer::Writers, None, &Tuned::POLICY));
+    #[inline]
+    fn read(&self) {
+        self.counters
+            .acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None, &Tuned::POLICY));
+    }
+
     /// Acquires the lock for reading, unless a writer holds it or waits.
-    try_read: lock.try_read_with(Prefer::Writers);
-    read_until: lock.read_with(Prefer::Writers, Some(deadline));
-    unlock_read: {
-        let address = &raw const lock.word;
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.try_read_with(Prefer::Writers)
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        let address = &raw const self.word;
         // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer's accesses come after our reads.
-        let found = lock.word.fetch_sub(1, Release);
+        let found = self.word.fetch_sub(1, Release);
         if found & (WRITER | HANDOFF | WRITERS) != 0 {
             left_for_good::<P>(address, found);
         }
-    };
+    }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<P: Platform> RawTimedRwLock for RawRwSem<P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_with(Prefer::Writers, Some(deadline))
+    }
 }
 
 shows!([P: Platform] RawRwSem<P>, |lock| locked: lock.is_locked());
@@ -344,13 +389,18 @@ impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for reading, with the right to upgrade: alongside readers, but not another upgradable reader.
     #[inline]
     pub fn upgradable_read(&self) {
-        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(None));
+        self.upgradable_read_with(None);
     }
 
     /// Acquires the lock for upgradable reading, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn upgradable_read_until(&self, deadline: Deadline) -> bool {
-        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(Some(deadline)))
+        self.upgradable_read_with(Some(deadline))
+    }
+
+    #[inline]
+    fn upgradable_read_with(&self, deadline: Option<Deadline>) -> bool {
+        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(deadline))
     }
 
     /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.

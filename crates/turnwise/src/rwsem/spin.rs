@@ -7,7 +7,7 @@ use super::raw::{COUNT, HELD, RawRwSem, WRITER};
 use super::wait::{Kind, Waiter};
 use crate::osq::Osq;
 use crate::platform::{Deadline, Platform, SpinLimit, Token, Word};
-use crate::wait::{Contender, Found, spin};
+use crate::wait::{Contender, Found, policy, spin};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -77,5 +77,8 @@ impl Waiter {
 
 /// Spins briefly for the upgrader: the readers may leave.
 pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
-    let _ = P::spin_until(&lock.word, |now| now & COUNT == 0, SpinLimit::before_sleep::<P>(deadline));
+    let end = P::now().saturating_add(2 * policy().still_ns);
+    let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
+    let limit = SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
+    let _ = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
 }

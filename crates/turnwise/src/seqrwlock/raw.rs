@@ -34,8 +34,8 @@
 //!   ever.
 //! - P2. Writers wait for no optimistic reader; all waits but the short poll are those of [`RawRwSem`], P1 to P5.
 
-use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
-use crate::raw::{RawLock, RawRwLock};
+use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
 use core::marker::PhantomData;
@@ -177,39 +177,81 @@ impl<P: Platform> RawSeqRwLock<P> {
 
 // SAFETY: writers have the write lock of a `RawRwSem`, which satisfies the contract, and is released after the change
 // (invariant 3).
-raw_lock! {
-    [P: Platform] RawSeqRwLock<P>, "Lock", GuardNoSend, |lock, deadline|;
+unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
 
     /// Acquires the lock for writing: excludes writers and blocking readers, and invalidates optimistic reads until
     /// [`RawLock::unlock`].
-    lock: {
-        lock.lock.lock();
-        lock.begin_change();
-    };
-    try_lock: lock.begins(lock.lock.try_lock());
-    lock_until: lock.begins(lock.lock.lock_until(deadline));
+    #[inline]
+    fn lock(&self) {
+        self.lock.lock();
+        self.begin_change();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.begins(self.lock.try_lock())
+    }
+
     /// Ends the change, and releases the write lock.
-    unlock: {
-        lock.end_change();
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.end_change();
         // SAFETY: contract of `unlock`: the caller has the write lock.
-        unsafe { lock.lock.unlock() }
-    };
-    is_locked: lock.lock.is_locked();
+        unsafe { self.lock.unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
     /// Returns what has happened so far to the lock that writers and blocking readers take. Optimistic reads are not
     /// counted.
-    stats: lock.lock.stats();
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.lock.stats()
+    }
 }
 
-// Blocking reads: any number at a time, and no writer. The sequence stays as it is.
-// SAFETY: blocking readers have the read lock of the `RawRwSem` that writers have.
-raw_rw_lock! {
-    [P: Platform] RawSeqRwLock<P>, |lock, deadline|;
+// SAFETY: it acquires as `lock` does.
+unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.begins(self.lock.lock_until(deadline))
+    }
+}
 
-    read: lock.lock.read();
-    try_read: lock.lock.try_read();
-    read_until: lock.lock.read_until(deadline);
-    // SAFETY: contract of `unlock_read`, which is that of the lock inside.
-    unlock_read: unsafe { lock.lock.unlock_read() };
+/// Blocking reads: any number at a time, and no writer. The sequence stays as it is.
+// SAFETY: blocking readers have the read lock of the `RawRwSem` that writers have.
+unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
+    #[inline]
+    fn read(&self) {
+        self.lock.read();
+    }
+
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.lock.try_read()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: contract of `unlock_read`, which is that of the lock inside.
+        unsafe { self.lock.unlock_read() }
+    }
+}
+
+// SAFETY: it acquires as `read` does.
+unsafe impl<P: Platform> RawTimedRwLock for RawSeqRwLock<P> {
+    #[inline]
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.lock.read_until(deadline)
+    }
 }
 
 shows!([P: Platform] RawSeqRwLock<P>, |lock| sequence: lock.sequence.load(Relaxed), locked: lock.is_locked());

@@ -193,12 +193,7 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for McsLock<T, P> {}
 // SAFETY: the lock owns its data; outside of `with` its pointer is null.
 unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
-own_constructors!(McsLock<T>, "an unlocked lock");
-raw_constructors!(McsLock [T,] [T,] of (value: T) to McsNode<P>, "an unlocked lock", {
-    raw: [RawMcsLock<P>],
-    class: (Class::new()),
-    data: (UnsafeCell::new(value)),
-});
+own_constructors!(McsLock<T> to McsNode<P>, RawMcsLock, data: UnsafeCell, "an unlocked lock");
 
 impl<T, P: Platform> McsLock<T, P> {
     /// Returns the value, without locking: no other thread can have access to it.

@@ -21,24 +21,52 @@
 /// contracts.
 macro_rules! spin_lock {
     ([$($parameter:tt)*] $raw:ty, $name:literal, $how:ident, |$lock:ident| $try:expr) => {
-        raw_lock! {
-            [$($parameter)* P: Platform] $raw, $name, GuardSend, |$lock, deadline|;
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)* P: Platform> $crate::raw::RawLock for $raw {
+            const NAME: &'static str = $name;
+            type Platform = P;
+            type GuardMarker = $crate::raw::GuardSend;
 
-            lock: {
+            fn new_in() -> Self {
+                Self::new_in()
+            }
+
+            #[inline]
+            fn lock(&self) {
                 let wait = || {
-                    $lock.lock_slow();
+                    self.lock_slow();
                     true
                 };
-                $lock.counters.acquisition($lock.take(), wait, Event::$how)
-            };
-            try_lock: $lock.counters.attempt($try);
-            lock_until: {
-                let wait = || $crate::spin::attempt_until::<P>(deadline, |until| $lock.attempt(Some(until)));
-                $lock.counters.acquisition($lock.take(), wait, Event::Spun)
-            };
-            unlock: $lock.release();
-            is_locked: is_held($lock.word.load(Relaxed));
-            stats: $lock.counters.read();
+                self.counters.acquisition(self.take(), wait, Event::$how);
+            }
+
+            #[inline]
+            fn try_lock(&self) -> bool {
+                let $lock = self;
+                self.counters.attempt($try)
+            }
+
+            #[inline]
+            unsafe fn unlock(&self) {
+                self.release();
+            }
+
+            fn is_locked(&self) -> bool {
+                is_held(self.word.load(Relaxed))
+            }
+
+            #[cfg(feature = "stats")]
+            fn stats(&self) -> $crate::events::Stats {
+                self.counters.read()
+            }
+        }
+
+        // SAFETY: as stated where this macro is used.
+        unsafe impl<$($parameter)* P: Platform> $crate::raw::RawTimedLock for $raw {
+            fn lock_until(&self, deadline: $crate::platform::Deadline) -> bool {
+                let wait = || $crate::spin::attempt_until::<P>(deadline, |until| self.attempt(Some(until)));
+                self.counters.acquisition(self.take(), wait, Event::Spun)
+            }
         }
     };
 }

@@ -1,3 +1,4 @@
+use super::make::initial;
 use super::*;
 
 #[test]

@@ -6,17 +6,19 @@
 //! | `system.rs` | the interface of these queues to a system, so that models can implement it |
 //! | `parking.rs` | the table of this process |
 //! | `sleep` | how one thread sleeps and is woken: a file for each system, and one for all others |
-//! | `threads.rs` | detects that a thread exits, and returns its slot; "does the owner run?" cannot be answered here |
+//! | `exit.rs` | detects that a thread exits, and returns its slot |
+//! | `owner.rs` | "does the owner run?", which cannot be answered here |
 //!
 //! Compared with Linux: a lock operation may change `errno`; a thread's first wait may allocate (for the thread-local
 //! variable that detects its exit), so a memory allocator cannot be built on these locks; a signal handler must not use
 //! one; and a forked child must not use one for which its parent's threads contend. See `docs/design/systems.md`.
 
+mod exit;
+mod owner;
 mod parking;
 mod sleep;
 mod system;
 mod table;
-mod threads;
 
 use super::{spin, thread_address};
 use crate::platform::{Clock, Deadline, Lane, Parked, Word};
@@ -27,8 +29,9 @@ use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 extern crate std;
 
+pub(super) use exit::{are_exits_noticed, notice_exit};
+pub(super) use owner::{Area, Spinner, is_registered, on_cpu, on_cpu_at};
 pub(super) use parking::{park, wake};
-pub(super) use threads::{Area, Spinner, are_exits_noticed, is_registered, notice_exit, on_cpu, on_cpu_at};
 
 /// Implements [`crate::platform::Platform::has_lanes`].
 pub(super) fn has_lanes() -> bool {
