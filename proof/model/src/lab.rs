@@ -18,6 +18,9 @@ use std::panic::Location;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
+/// A place in a source.
+pub(crate) type Place = &'static Location<'static>;
+
 /// Which of an operation's orderings: a compare-exchange has two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
@@ -39,7 +42,7 @@ pub struct UseSite {
 }
 
 impl UseSite {
-    fn of(at: &'static Location<'static>) -> UseSite {
+    fn of(at: Place) -> UseSite {
         UseSite { file: direct(at.file()), line: at.line(), column: at.column() }
     }
 }
@@ -242,7 +245,7 @@ pub fn places() -> UseSites {
     })
 }
 
-fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
+fn at<R>(at: Place, f: impl FnOnce(&mut Known) -> R) -> R {
     LAB.with_borrow_mut(|lab| {
         let mutations = &lab.mutations;
         f(lab.known.entry(std::ptr::from_ref(at)).or_insert_with(|| meet(at, mutations)))
@@ -251,7 +254,7 @@ fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
 
 /// Returns a place seen for the first time.
 #[cold]
-fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
+fn meet(at: Place, mutations: &[Mutation]) -> Known {
     let place = UseSite::of(at);
     let mut known = Known { place, done: Done::default(), orders: [None; 2], kept: 0, most: u32::MAX };
     for mutation in mutations.iter().filter(|mutation| mutation.place == place) {
@@ -265,12 +268,12 @@ fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
 }
 
 /// Notes that the lock reached this place.
-pub(crate) fn visit(place: &'static Location<'static>) {
+pub(crate) fn visit(place: Place) {
     at(place, |_| ());
 }
 
 /// Returns the ordering to use at `place`, where the source has `order`.
-pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
+pub(crate) fn order(place: Place, part: Part, order: Ordering) -> Ordering {
     at(place, |known| {
         if order == Relaxed {
             return Relaxed;
@@ -281,23 +284,18 @@ pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Orderi
 }
 
 /// Returns the bits that an operation at `place` shall leave unchanged, whatever the source says.
-pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
+pub(crate) fn kept(place: Place) -> u64 {
     at(place, |known| known.kept)
 }
 
 /// Returns whether this is the spin loop of the sleeping locks.
-pub(crate) fn is_of_spin(place: &'static Location<'static>) -> bool {
+pub(crate) fn is_of_spin(place: Place) -> bool {
     place.file().ends_with("turnwise/src/wait/spin.rs")
 }
 
 /// Notes that an operation at `place` found `old` and was meant to leave `new`. `before`: where its thread did its
 /// previous operation on a word.
-pub(crate) fn changed(
-    place: &'static Location<'static>,
-    before: Option<&'static Location<'static>>,
-    old: u64,
-    new: u64,
-) {
+pub(crate) fn changed(place: Place, before: Option<Place>, old: u64, new: u64) {
     at(place, |known| {
         known.done.set |= new & !old;
         known.done.cleared |= old & !new;
@@ -310,7 +308,7 @@ pub(crate) fn changed(
 }
 
 /// Returns how many a wake-up at `place` shall wake, where the source has `count`.
-pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
+pub(crate) fn waking(place: Place, count: u32) -> u32 {
     at(place, |known| {
         known.done.wakes = known.done.wakes.max(count);
         known.most.min(count)

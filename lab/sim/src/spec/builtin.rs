@@ -5,27 +5,20 @@ use super::file::{self, SpecError};
 use std::path::Path;
 use turnwise_present::toml_file::read;
 
-/// Name and text of each.
-const FILES: &[(&str, &str)] = &[
-    ("westmere-ex-80", include_str!("../../machines/westmere-ex-80.toml")),
-    ("nehalem-ep-2s", include_str!("../../machines/nehalem-ep-2s.toml")),
-    ("altix-64", include_str!("../../machines/altix-64.toml")),
-    ("desktop-4", include_str!("../../machines/desktop-4.toml")),
-    ("osv-4", include_str!("../../machines/osv-4.toml")),
-    ("osv-laptop", include_str!("../../machines/osv-laptop.toml")),
-    ("epyc-milan-2s", include_str!("../../machines/epyc-milan-2s.toml")),
-    ("icelake-2s", include_str!("../../machines/icelake-2s.toml")),
-    ("sapphire-rapids-2s", include_str!("../../machines/sapphire-rapids-2s.toml")),
-    ("graviton4", include_str!("../../machines/graviton4.toml")),
-    ("lockhammer-x86-2", include_str!("../../machines/lockhammer-x86-2.toml")),
-    ("lockhammer-x86-3", include_str!("../../machines/lockhammer-x86-3.toml")),
-    ("xeon-5320-2s", include_str!("../../machines/xeon-5320-2s.toml")),
-    ("oracle-x5-4", include_str!("../../machines/oracle-x5-4.toml")),
-    ("xeon-6148-2s", include_str!("../../machines/xeon-6148-2s.toml")),
-    ("core-i5-12500", include_str!("../../machines/core-i5-12500.toml")),
-    ("epyc-9754-2s", include_str!("../../machines/epyc-9754-2s.toml")),
-    ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
-];
+/// Lists the files in `machines`, each by its name.
+macro_rules! files {
+    ($($name:literal)*) => {
+        /// Name and text of each.
+        const FILES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../machines/", $name, ".toml")))),*];
+    };
+}
+
+files! {
+    "westmere-ex-80" "nehalem-ep-2s" "altix-64" "desktop-4" "osv-4" "osv-laptop" "epyc-milan-2s" "icelake-2s"
+    "sapphire-rapids-2s" "graviton4" "lockhammer-x86-2" "lockhammer-x86-3" "xeon-5320-2s" "oracle-x5-4"
+    "xeon-6148-2s" "core-i5-12500" "epyc-9754-2s" "mesh-1024"
+}
 
 /// Returns name and text of each machine file that comes with the program.
 #[must_use]

@@ -6,10 +6,9 @@
 use super::memory::{Arena, Suspend};
 use super::setting::{Machine, Size};
 use super::state::{Choice, DEADLINE, GRAVES, NOT_RUNNING, Pending, State};
-use crate::lab;
+use crate::lab::{self, Place};
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
-use std::panic::Location;
 use std::ptr::null;
 use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot};
 use turnwise::wait::Policy;
@@ -24,7 +23,7 @@ const JUMP_NS: u64 = Policy::DEFAULT.handoff_after_ns + 1_000_000;
 pub(super) struct Record {
     pub(super) thread: usize,
     pub(super) what: &'static str,
-    pub(super) at: &'static Location<'static>,
+    pub(super) at: Place,
     pub(super) address: usize,
     pub(super) old: u64,
     pub(super) new: u64,
@@ -183,7 +182,7 @@ pub(super) fn clock() -> u64 {
 }
 
 /// Fails the check if the word was freed.
-pub(super) fn alive(address: usize, at: &'static Location<'static>) {
+pub(super) fn alive(address: usize, at: Place) {
     let dead = with(|w| w.state.graves[..w.state.buried].iter().any(|&(from, to)| (from..to).contains(&address)));
     assert!(!dead, "thread {} uses a lock after it was freed, at {at}", current());
 }
@@ -256,7 +255,7 @@ pub(super) fn park(
     expected: u32,
     lane: Lane,
     deadline: Option<Deadline>,
-    at: &'static Location<'static>,
+    at: Place,
 ) -> Parked {
     point_before(Pending::Park);
     alive(word.address(), at);
@@ -281,7 +280,7 @@ fn sleep(word: usize, lane: Lane, deadline: Option<u64>) -> Parked {
 }
 
 #[inline(never)]
-pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'static>) -> u32 {
+pub(super) fn wake(word: usize, lane: Lane, count: u32, at: Place) -> u32 {
     point();
     let asked = lab::waking(at, count);
     let mut woken = 0;
@@ -299,18 +298,13 @@ pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'s
 
 /// Wakes the first sleeper and moves the others, if the word is as expected.
 #[inline(never)]
-pub(super) fn requeue(
-    from: &ExplicitWord<u32>,
-    expected: u32,
-    to: usize,
-    at: &'static Location<'static>,
-) -> Option<u32> {
+pub(super) fn requeue(from: &ExplicitWord<u32>, expected: u32, to: usize, at: Place) -> Option<u32> {
     point();
     alive(from.address(), at);
     (from.peek() == expected).then(|| move_sleepers(from.address(), to, at))
 }
 
-fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 {
+fn move_sleepers(from: usize, to: usize, at: Place) -> u32 {
     let most = lab::waking(at, u32::MAX);
     let moved = with(|w| {
         let mut moved = 0;
@@ -374,13 +368,13 @@ pub(super) fn fork() -> bool {
 }
 
 /// Notes an operation of the running thread that writes.
-pub(super) fn wrote(what: &'static str, at: &'static Location<'static>, address: usize, old: u64, new: u64) {
+pub(super) fn wrote(what: &'static str, at: Place, address: usize, old: u64, new: u64) {
     acted();
     note(what, at, address, old, new);
 }
 
 /// Notes an operation of the running thread.
-pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: usize, old: u64, new: u64) {
+pub(super) fn note(what: &'static str, at: Place, address: usize, old: u64, new: u64) {
     if !inside() {
         return;
     }
@@ -394,7 +388,7 @@ pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: 
 }
 
 /// Returns where the running thread did its last operation on a word.
-pub(super) fn place_before() -> Option<&'static Location<'static>> {
+pub(super) fn place_before() -> Option<Place> {
     with(|w| w.trace.iter().rfind(|e| e.thread == w.current).map(|e| e.at))
 }
 

@@ -14,7 +14,7 @@
 
 use super::machine::{self, with};
 use super::memory::scrub;
-use crate::lab::{self, Part, Value};
+use crate::lab::{self, Part, Place, Value};
 use crate::platform::{Identity, token_of};
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -24,8 +24,6 @@ use turnwise::platform::{
     Deadline, Hint, IntWord, Lane, Me, OnCpu, Parked, Pause, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 use turnwise::reentrant::Threads;
-
-type At = &'static Location<'static>;
 
 /// The machine of explicit-state checks. Only usable inside of a check.
 pub struct Explicit;
@@ -178,7 +176,7 @@ impl<T: Value> ExplicitWord<T> {
     }
 
     #[inline(never)]
-    fn load_at(&self, order: Ordering, at: At) -> T {
+    fn load_at(&self, order: Ordering, at: Place) -> T {
         lab::order(at, Part::Main, order);
         machine::point();
         machine::alive(self.address(), at);
@@ -188,7 +186,7 @@ impl<T: Value> ExplicitWord<T> {
     }
 
     #[inline(never)]
-    fn change_at(&self, what: &'static str, order: Ordering, at: At, change: impl FnOnce(T) -> T) -> T {
+    fn change_at(&self, what: &'static str, order: Ordering, at: Place, change: impl FnOnce(T) -> T) -> T {
         lab::order(at, Part::Main, order);
         machine::point();
         machine::alive(self.address(), at);
@@ -202,7 +200,7 @@ impl<T: Value> ExplicitWord<T> {
     }
 
     #[inline(never)]
-    fn exchange_at(&self, current: T, new: T, success: Ordering, failure: Ordering, at: At) -> Result<T, T> {
+    fn exchange_at(&self, current: T, new: T, success: Ordering, failure: Ordering, at: Place) -> Result<T, T> {
         lab::order(at, Part::Main, success);
         lab::order(at, Part::Failure, failure);
         machine::point();

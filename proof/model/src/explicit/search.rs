@@ -10,7 +10,7 @@ use super::setting::Machine;
 use super::state::{Choice, State, THREADS};
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr::null;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -38,17 +38,8 @@ impl Hasher for AsIs {
     }
 }
 
-/// 128 bits of a state.
-#[derive(PartialEq, Eq)]
-struct Print(u64, u64);
-
-impl Hash for Print {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0);
-    }
-}
-
-type Known = HashMap<Print, u32, BuildHasherDefault<AsIs>>;
+/// The number of each state seen, by 128 bits of it, of which the last 64 are its hash.
+type Known = HashMap<(u64, u64), u32, BuildHasherDefault<AsIs>>;
 
 /// A state on the way from the start to the present one.
 struct Frame {
@@ -169,7 +160,7 @@ impl<'a> Search<'a> {
         let bytes = unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>(), self.words.len() * 8) };
         let hash = xxh3_128(bytes);
         let next = u32::try_from(self.known.len()).expect("fewer states than that");
-        let number = *self.known.entry(Print(hash as u64, (hash >> 64) as u64)).or_insert(next);
+        let number = *self.known.entry(((hash >> 64) as u64, hash as u64)).or_insert(next);
         self.found.states = self.known.len();
         if number == next { Ok(number) } else { Err(number) }
     }

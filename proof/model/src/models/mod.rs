@@ -22,7 +22,7 @@ use crate::check::{Body, Lock, Model};
 use crate::flags;
 use crate::parking::{Shipped, Source};
 use crate::platform::{
-    Handle, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+    Handle, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, saw_if, set_stage, sleeping, spawn,
 };
 use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section, Who, at_once, in_time};
 use crate::table::{self, Call, Row};

@@ -3,10 +3,9 @@
 
 use super::*;
 use std::sync::atomic::AtomicBool;
-use turnwise::Permits;
 use turnwise::Semaphore;
 use turnwise::platform::Lane;
-use turnwise::raw::GuardSend;
+use turnwise_catalogue::OnePermit;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     match call.name {
@@ -21,48 +20,20 @@ fn kind<const FAIR: bool>(call: &mut Call) -> Body {
 }
 
 /// A semaphore; as a lock it has one permit.
-struct One<const FAIR: bool>(Semaphore<FAIR, Loom>);
-
-// SAFETY: there is one permit, and who takes it sees what its giver did, any thread; `unlock` alone gives it back.
-unsafe impl<const FAIR: bool> RawLock for One<FAIR> {
-    type Platform = Loom;
-    type GuardMarker = GuardSend;
-
-    fn new_in() -> Self {
-        One(Semaphore::new_in(1))
-    }
-
-    fn lock(&self) {
-        self.0.acquire().forget();
-    }
-
-    fn try_lock(&self) -> bool {
-        self.0.try_acquire().map(Permits::forget).is_some()
-    }
-
-    unsafe fn unlock(&self) {
-        self.0.release(1);
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.available() == 0
-    }
-}
+type One<const FAIR: bool> = OnePermit<FAIR, Loom>;
 
 impl<const FAIR: bool> Settles for One<FAIR> {
     fn is_settled(&self) -> bool {
-        self.has(1);
+        has(self, 1);
         true
     }
 }
 
-impl<const FAIR: bool> One<FAIR> {
-    /// All threads are done: no thread is queued, and all permits are there.
-    fn has(&self, permits: u32) {
-        assert_eq!(self.0.available(), permits, "permits");
-        assert_eq!(self.0.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
-        assert!(self.0.try_acquire_many(permits).is_some(), "nobody has them");
-    }
+/// All threads are done: no thread is queued, and all permits are there.
+fn has<const FAIR: bool>(one: &One<FAIR>, permits: u32) {
+    assert_eq!(one.0.available(), permits, "permits");
+    assert_eq!(one.0.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
+    assert!(one.0.try_acquire_many(permits).is_some(), "nobody has them");
 }
 
 impl<const FAIR: bool> Guarded<One<FAIR>> {
@@ -76,14 +47,14 @@ impl<const FAIR: bool> Guarded<One<FAIR>> {
 
 /// One wants two permits, one wants one; they come one by one.
 fn sizes<const FAIR: bool>() {
-    let semaphore = keep(One(Semaphore::<FAIR, Loom>::new_in(0)));
+    let semaphore = keep(OnePermit(Semaphore::<FAIR, Loom>::new_in(0)));
     let large = spawn(move || semaphore.0.acquire_many(2).forget());
     let small = spawn(move || semaphore.0.acquire().forget());
     rest();
     (0..3).for_each(|_| semaphore.0.release(1));
     large.join();
     small.join();
-    semaphore.has(0);
+    has(semaphore, 0);
 }
 
 /// One timed waiter and `patient` others wait for the first thread.
@@ -98,7 +69,7 @@ fn timed<const FAIR: bool>(patient: u32) {
 
 /// Two are queued, and get a permit each at once; a third that comes then must not get the second one's.
 fn in_order() {
-    let semaphore = keep(One(Semaphore::<true, Loom>::new_in(0)));
+    let semaphore = keep(OnePermit(Semaphore::<true, Loom>::new_in(0)));
     let done = keep(AtomicBool::new(false)); // loom does not see it
     let acquire = |place: u32| {
         move |semaphore: &One<true>| {
@@ -114,7 +85,7 @@ fn in_order() {
         None => saw("refused"),
     }
     join(line);
-    semaphore.has(0);
+    has(semaphore, 0);
 }
 
 /// A thread is woken for the first place when another has taken it, and its time is out: it must record that a third
@@ -132,7 +103,7 @@ fn woken_late() {
     // SAFETY: this thread has it.
     unsafe { guarded.raw.unlock() };
     join(line);
-    guarded.raw.has(1);
+    has(&guarded.raw, 1);
 }
 
 /// The word's bits, as the semaphore documents them.

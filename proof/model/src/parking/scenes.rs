@@ -2,7 +2,7 @@
 
 use super::{Machine, Parking};
 use crate::explicit::Size;
-use crate::platform::saw;
+use crate::platform::{saw, saw_if};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Word};
@@ -62,12 +62,8 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
         let woken = self.table.wake(&self.words[place], lane, count);
         assert!(woken <= count, "{woken} are woken, of {count} at most");
         self.said.set(self.said.get() + woken);
-        if woken > 0 {
-            saw("woke");
-        }
-        if woken > 1 {
-            saw("woke several");
-        }
+        saw_if(woken > 0, "woke");
+        saw_if(woken > 1, "woke several");
     }
 
     /// Parks once, with a deadline.

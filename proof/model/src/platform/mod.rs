@@ -23,7 +23,7 @@ mod world;
 
 pub use host::{LoomHost, LoomPin, on_charge};
 pub use word::{LoomPtr, LoomU32, LoomU64};
-pub use world::{Handle, JUMP_NS, THREADS, forked, keep, later, number, rest, saw, set_stage, sleeping, spawn};
+pub use world::{Handle, JUMP_NS, THREADS, forked, keep, later, number, rest, saw, saw_if, set_stage, sleeping, spawn};
 pub(crate) use world::{finish, start, take_seen, token_of, trace};
 
 use crate::lab;

@@ -305,7 +305,7 @@ impl LoomU32 {
     /// Does an operation, for loom, on the word at this address, if there is one. The word may be dropped meanwhile, or
     /// already be gone, with something else in its place: it may have been on a stack.
     pub(super) fn touch(word: *const LoomU32) {
-        let cell = world::registered(word.addr() + std::mem::offset_of!(LoomU32, life));
+        let cell = world::with(|w| w.words.get(&(word.addr() + std::mem::offset_of!(LoomU32, life))).cloned());
         cell.map(|cell| cell.compare_exchange(NEVER, NEVER, Relaxed, Relaxed));
     }
 

@@ -6,11 +6,11 @@
 
 use super::memory::Memory;
 use super::{Identity, Loom, Races, Setup};
+use crate::lab::Place;
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
-use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,7 +33,7 @@ pub const JUMP_NS: u64 = turnwise::wait::Policy::DEFAULT.handoff_after_ns + 1_00
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doing {
     Running,
-    Spinning(&'static Location<'static>),
+    Spinning(Place),
     Sleeping,
     Joining,
     Finished,
@@ -76,7 +76,7 @@ impl fmt::Display for Sleeper {
 struct Event {
     thread: usize,
     what: &'static str,
-    at: &'static Location<'static>,
+    at: Place,
     old: u64,
     new: u64,
 }
@@ -105,7 +105,7 @@ pub(super) struct ModelRun {
     asked: u32,
     trace: Vec<Event>,
     /// The words that were used and not dropped, by address: a wake-up may name one that is gone.
-    words: BTreeMap<usize, Arc<AtomicU32>>,
+    pub(super) words: BTreeMap<usize, Arc<AtomicU32>>,
     /// Memory that stays valid after what was in it is dropped.
     cellar: Vec<Box<dyn std::any::Any>>,
     pub(super) memory: Memory,
@@ -302,11 +302,6 @@ pub(super) fn forget(address: usize) {
     });
 }
 
-/// Returns the word at this address, if there is one.
-pub(super) fn registered(address: usize) -> Option<Arc<AtomicU32>> {
-    with(|w| w.words.get(&address).cloned())
-}
-
 /// A thread of a model.
 #[must_use = "a model joins its threads"]
 pub struct Handle(loom::thread::JoinHandle<()>);
@@ -373,7 +368,7 @@ pub(super) fn need_resched() -> Option<bool> {
 }
 
 /// Notes one fruitless poll of a spinning thread: lets the others run.
-pub(super) fn spin(at: &'static Location<'static>) {
+pub(super) fn spin(at: Place) {
     set_doing(Doing::Spinning(at));
     idle();
     set_doing(Doing::Running);
@@ -425,6 +420,13 @@ pub fn saw(what: &'static str) {
     SEEN.with_borrow_mut(|seen| seen.insert(what));
 }
 
+/// Notes this, if it is so.
+pub fn saw_if(it_is: bool, what: &'static str) {
+    if it_is {
+        saw(what);
+    }
+}
+
 /// Returns what was noted since the last call.
 pub(crate) fn take_seen() -> BTreeSet<&'static str> {
     SEEN.take()
@@ -439,13 +441,13 @@ pub(super) fn name() -> &'static str {
     with(|w| w.name)
 }
 
-pub(super) fn note(what: &'static str, at: &'static Location<'static>, old: u64, new: u64) {
+pub(super) fn note(what: &'static str, at: Place, old: u64, new: u64) {
     let thread = number();
     with(|w| w.trace.push(Event { thread, what, at, old, new }));
 }
 
 /// Returns where the calling thread did its last operation on a word.
-pub(super) fn place_before() -> Option<&'static Location<'static>> {
+pub(super) fn place_before() -> Option<Place> {
     let thread = number();
     with(|w| w.trace.iter().rfind(|e| e.thread == thread).map(|e| e.at))
 }

@@ -26,14 +26,11 @@ impl MachineFile {
 
 fn names(name: &str, title: &str) -> Result<(), Fault> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if name.is_empty() || !name.chars().all(fits) {
-        let problem = format!("{name:?} is not a name");
-        return Err(Fault::new("name", problem, "use lower case letters, digits and hyphens, as in `epyc-milan-2s`"));
-    }
-    if title.trim().is_empty() || title.contains(['\n', '\r']) {
-        return Err(Fault::new("title", "not one line", "say in one line what machine it is"));
-    }
-    Ok(())
+    let wrong = name.is_empty() || !name.chars().all(fits);
+    let remedy = "use lower case letters, digits and hyphens, as in `epyc-milan-2s`";
+    Fault::when(wrong, "name", format!("{name:?} is not a name"), remedy)?;
+    let wrong = title.trim().is_empty() || title.contains(['\n', '\r']);
+    Fault::when(wrong, "title", "not one line", "say in one line what machine it is")
 }
 
 impl Cpu<Cost, Option<Cost>, Option<Factor>> {
@@ -61,11 +58,10 @@ impl Cpu<Cost, Option<Cost>, Option<Factor>> {
 
 impl Coherence<Table, Cost> {
     fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Coherence, Fault> {
-        if !self.line_bytes.is_power_of_two() || !LINE_BYTES.contains(&self.line_bytes) {
-            let problem = format!("{} is not the size of a cache line", self.line_bytes);
-            let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
-            return Err(Fault::new("coherence.line_bytes", problem, remedy));
-        }
+        let wrong = !self.line_bytes.is_power_of_two() || !LINE_BYTES.contains(&self.line_bytes);
+        let problem = format!("{} is not the size of a cache line", self.line_bytes);
+        let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
+        Fault::when(wrong, "coherence.line_bytes", problem, remedy)?;
         numbers.note("coherence", &self.source, self.provisional)?;
         let (migratory, bits) = if self.migratory { (", migratory", &[1][..]) } else { ("", &[][..]) };
         let bits = [&[self.protocol as u64], bits].concat();
@@ -118,15 +114,11 @@ impl System<Table, Cost, Option<Cost>, IdleExit> {
             migration: self.migration,
             on_cpu: self.on_cpu,
         };
-        if system.wait_call < system.syscall {
-            let remedy = "give at least the same: it is a call that also reads the word";
-            return Err(Fault::new("system.wait_call", "shorter than `system.syscall`", remedy));
-        }
-        if system.latency < system.min_granularity {
-            let problem = "shorter than `system.min_granularity`";
-            let remedy = "give at least the same: a thread alone with one other runs for half of it";
-            return Err(Fault::new("system.latency", problem, remedy));
-        }
-        Ok(system)
+        let (wrong, problem) = (system.wait_call < system.syscall, "shorter than `system.syscall`");
+        let remedy = "give at least the same: it is a call that also reads the word";
+        Fault::when(wrong, "system.wait_call", problem, remedy)?;
+        let (wrong, problem) = (system.latency < system.min_granularity, "shorter than `system.min_granularity`");
+        let remedy = "give at least the same: a thread alone with one other runs for half of it";
+        Fault::when(wrong, "system.latency", problem, remedy).map(|()| system)
     }
 }

@@ -71,6 +71,16 @@ impl Fault {
         Fault { key: key.into(), problem: problem.into(), remedy: remedy.into() }
     }
 
+    /// Fails if that is so.
+    pub(super) fn when(
+        wrong: bool,
+        key: impl Into<String>,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Result<(), Fault> {
+        if wrong { Err(Fault::new(key, problem, remedy)) } else { Ok(()) }
+    }
+
     /// Returns the error for the file with this text.
     pub(super) fn of(self, origin: &str, text: &str) -> SpecError {
         let Fault { key, problem, remedy } = self;

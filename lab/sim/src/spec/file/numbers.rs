@@ -44,10 +44,8 @@ impl Numbers {
 
     /// Notes a source.
     pub(super) fn note(&mut self, key: &str, source: &str, provisional: bool) -> Result<(), Fault> {
-        if source.trim().is_empty() {
-            let remedy = "say where the numbers come from: a publication, a measurement, or how they were derived";
-            return Err(Fault::new(format!("{key}.source"), "empty", remedy));
-        }
+        let remedy = "say where the numbers come from: a publication, a measurement, or how they were derived";
+        Fault::when(source.trim().is_empty(), format!("{key}.source"), "empty", remedy)?;
         let source = source.to_owned();
         self.sources.push(Source { key: key.to_owned(), source, provisional });
         Ok(())
@@ -120,11 +118,9 @@ impl Numbers {
             self.add(&at, text, [after, exit].into_iter().chain(ipi).collect());
             exits.push(state);
         }
-        if exits.is_empty() {
-            let remedy = "list at least `{ after_ns = 0, ns = ..., source = \"...\" }`";
-            return Err(Fault::new(key, "empty, so the time until an idle CPU notices a thread is not known", remedy));
-        }
-        Ok(exits)
+        let remedy = "list at least `{ after_ns = 0, ns = ..., source = \"...\" }`";
+        let problem = "empty, so the time until an idle CPU notices a thread is not known";
+        Fault::when(exits.is_empty(), key, problem, remedy).map(|()| exits)
     }
 
     /// Reads a table by distance, for all distances of this machine.
@@ -143,10 +139,9 @@ impl Numbers {
     /// Reads a table by distance whose nearest is the CPU's own node.
     pub(super) fn node_table(&mut self, key: &str, table: &Table, topology: &Topology) -> Result<ByClass, Fault> {
         for (name, value) in [("same_core", table.same_core), ("same_cluster", table.same_cluster)] {
-            if value.is_some() {
-                let problem = "not allowed here: memory belongs to nodes, not to cores";
-                return Err(Fault::new(format!("{key}.{name}"), problem, "leave it out; `same_node` is the nearest"));
-            }
+            let problem = "not allowed here: memory belongs to nodes, not to cores";
+            let remedy = "leave it out; `same_node` is the nearest";
+            Fault::when(value.is_some(), format!("{key}.{name}"), problem, remedy)?;
         }
         self.by_distance(key, table, topology, Zero::Refused, Class::SAME_NODE)
     }
@@ -160,13 +155,10 @@ impl Numbers {
         nearest: Class,
     ) -> Result<ByClass, Fault> {
         let farthest = usize::from(topology.farthest());
-        if table.hops.len() != farthest {
-            return Err(Fault::new(
-                format!("{key}.hops"),
-                format!("{} given, {farthest} needed: the farthest nodes are {farthest} hops apart", table.hops.len()),
-                "give one number for each, for 1 hop first",
-            ));
-        }
+        let given = table.hops.len();
+        let problem = format!("{given} given, {farthest} needed: the farthest nodes are {farthest} hops apart");
+        let remedy = "give one number for each, for 1 hop first";
+        Fault::when(given != farthest, format!("{key}.hops"), problem, remedy)?;
         self.note(key, &table.source, table.provisional)?;
         let same_node = self.time(&format!("{key}.same_node"), table.same_node, table.unit, zero)?;
         // Where the machine has no such distance, it is never used, and the next farther value stands there.
@@ -189,12 +181,11 @@ impl Numbers {
         needed(key, factor, threads, "threads_per_core")?;
         let Some(factor) = factor else { return Ok(1000) };
         self.note(key, &factor.source, factor.provisional)?;
-        if !(1.0..=HIGHEST_FACTOR).contains(&factor.factor) {
-            let problem = format!("{} is not a slowdown", factor.factor);
-            let remedy =
-                format!("give 1 (no slowdown) to {HIGHEST_FACTOR}; 2 means that a second thread adds no throughput");
-            return Err(Fault::new(format!("{key}.factor"), problem, remedy));
-        }
+        let wrong = !(1.0..=HIGHEST_FACTOR).contains(&factor.factor);
+        let problem = format!("{} is not a slowdown", factor.factor);
+        let remedy =
+            format!("give 1 (no slowdown) to {HIGHEST_FACTOR}; 2 means that a second thread adds no throughput");
+        Fault::when(wrong, format!("{key}.factor"), problem, remedy)?;
         // In bounds, as checked above.
         let permille = (factor.factor * 1000.0).round() as u32;
         if threads > 1 {
@@ -212,28 +203,20 @@ impl Numbers {
                 return Err(Fault::new(key, "in cycles, but the length of a cycle is not given", remedy));
             }
         };
-        picoseconds(ns, zero).map_err(|(problem, remedy)| Fault::new(key, problem, remedy))
+        picoseconds(key, ns, zero)
     }
 }
 
-fn picoseconds(ns: f64, zero: Zero) -> Result<Ps, (String, String)> {
-    if !ns.is_finite() {
-        return Err((format!("{ns} is not a time"), "give a finite number".to_owned()));
-    }
-    if ns < 0.0 {
-        return Err((format!("negative ({ns} ns)"), "give a time of 0 or more".to_owned()));
-    }
-    if ns > LONGEST_NS {
-        let remedy = format!("give at most {LONGEST_NS:e} ns, and check the unit");
-        return Err((format!("absurdly long ({ns:e} ns): it would overflow picoseconds"), remedy));
-    }
+fn picoseconds(key: &str, ns: f64, zero: Zero) -> Result<Ps, Fault> {
+    Fault::when(!ns.is_finite(), key, format!("{ns} is not a time"), "give a finite number")?;
+    Fault::when(ns < 0.0, key, format!("negative ({ns} ns)"), "give a time of 0 or more")?;
+    let remedy = format!("give at most {LONGEST_NS:e} ns, and check the unit");
+    let problem = format!("absurdly long ({ns:e} ns): it would overflow picoseconds");
+    Fault::when(ns > LONGEST_NS, key, problem, remedy)?;
     // At most 1e15, as checked above.
     let ps = (ns * 1000.0).round() as Ps;
-    if ps == 0 && zero == Zero::Refused {
-        let remedy = "give a time above 0: otherwise a loop of these would never advance simulated time";
-        return Err(("zero".to_owned(), remedy.to_owned()));
-    }
-    Ok(ps)
+    let remedy = "give a time above 0: otherwise a loop of these would never advance simulated time";
+    Fault::when(ps == 0 && zero == Zero::Refused, key, "zero", remedy).map(|()| ps)
 }
 
 /// Reads the number of a [`Cost`] or an [`IdleExit`], with its unit.
@@ -248,31 +231,18 @@ fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit)
 
 /// Checks that a value is present exactly where the machine has several of something.
 fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result<(), Fault> {
-    if count > 1 && value.is_none() {
-        let problem = format!("missing, but `topology.{count_key}` is {count}");
-        return Err(Fault::new(key, problem, "add it; docs/machine-files.md says what it means"));
-    }
-    Ok(())
+    let problem = format!("missing, but `topology.{count_key}` is {count}");
+    Fault::when(count > 1 && value.is_none(), key, problem, "add it; docs/machine-files.md says what it means")
 }
 
 fn follows(key: &str, last: Option<&IdleState>, next: IdleState) -> Result<(), Fault> {
-    match last {
-        None if next.after != 0 => {
-            let problem = "the first entry does not start at 0";
-            Err(Fault::new(
-                format!("{key}.after_ns"),
-                problem,
-                "give 0: this is what a CPU takes that has just become idle",
-            ))
-        }
-        Some(last) if next.after <= last.after => {
-            let problem = "not above that of the entry before";
-            Err(Fault::new(format!("{key}.after_ns"), problem, "sort the entries by `after_ns`"))
-        }
-        Some(last) if next.exit < last.exit => {
-            let problem = "shorter than that of the entry before";
-            Err(Fault::new(key, problem, "check the units: waking up from a deeper sleep does not take less time"))
-        }
-        _ => Ok(()),
-    }
+    let after = format!("{key}.after_ns");
+    let Some(last) = last else {
+        let remedy = "give 0: this is what a CPU takes that has just become idle";
+        return Fault::when(next.after != 0, after, "the first entry does not start at 0", remedy);
+    };
+    let problem = "not above that of the entry before";
+    Fault::when(next.after <= last.after, after, problem, "sort the entries by `after_ns`")?;
+    let remedy = "check the units: waking up from a deeper sleep does not take less time";
+    Fault::when(next.exit < last.exit, key, "shorter than that of the entry before", remedy)
 }

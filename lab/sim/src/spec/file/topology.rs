@@ -43,38 +43,26 @@ fn counts(table: &TopologyTable) -> Result<(), Fault> {
         ("threads_per_core", table.threads_per_core),
     ];
     for (name, count) in counts {
-        if count == 0 {
-            return Err(Fault::new(format!("topology.{name}"), "zero", "give 1 or more"));
-        }
+        Fault::when(count == 0, format!("topology.{name}"), "zero", "give 1 or more")?;
     }
-    if table.nodes > MOST_NODES {
-        let problem = format!("{} nodes", table.nodes);
-        return Err(Fault::new("topology.nodes", problem, format!("the simulator has room for {MOST_NODES}")));
-    }
+    let (problem, remedy) = (format!("{} nodes", table.nodes), format!("the simulator has room for {MOST_NODES}"));
+    Fault::when(table.nodes > MOST_NODES, "topology.nodes", problem, remedy)?;
     let cpus = counts[1..].iter().fold(1u32, |cpus, (_, count)| cpus.saturating_mul(*count));
-    if cpus > MOST_CPUS {
-        let problem = format!("nodes x clusters x cores x threads = {cpus} CPUs or more");
-        return Err(Fault::new("topology", problem, format!("the simulator has room for {MOST_CPUS}")));
-    }
-    if !table.nodes.is_multiple_of(table.sockets) && !table.sockets.is_multiple_of(table.nodes) {
-        let problem = format!("{} sockets do not go with {} nodes", table.sockets, table.nodes);
-        return Err(Fault::new("topology.sockets", problem, "give a multiple of the nodes, or a divisor"));
-    }
-    Ok(())
+    let problem = format!("nodes x clusters x cores x threads = {cpus} CPUs or more");
+    Fault::when(cpus > MOST_CPUS, "topology", problem, format!("the simulator has room for {MOST_CPUS}"))?;
+    let (sockets, nodes) = (table.sockets, table.nodes);
+    let wrong = !nodes.is_multiple_of(sockets) && !sockets.is_multiple_of(nodes);
+    let problem = format!("{sockets} sockets do not go with {nodes} nodes");
+    Fault::when(wrong, "topology.sockets", problem, "give a multiple of the nodes, or a divisor")
 }
 
 fn matrix(rows: &[Vec<u8>], nodes: u32) -> Result<Vec<u8>, Fault> {
     let count = nodes as usize;
-    if rows.len() != count {
-        let problem = format!("{} rows for {nodes} nodes", rows.len());
-        return Err(Fault::new("topology.hops", problem, "give one row for each node"));
-    }
+    let problem = format!("{} rows for {nodes} nodes", rows.len());
+    Fault::when(rows.len() != count, "topology.hops", problem, "give one row for each node")?;
     for (a, row) in rows.iter().enumerate() {
-        let key = format!("topology.hops[{a}]");
-        if row.len() != count {
-            let problem = format!("{} numbers for {nodes} nodes", row.len());
-            return Err(Fault::new(key, problem, "give one number for each node"));
-        }
+        let problem = format!("{} numbers for {nodes} nodes", row.len());
+        Fault::when(row.len() != count, format!("topology.hops[{a}]"), problem, "give one number for each node")?;
         for (b, &hops) in row.iter().enumerate() {
             let pair = || format!("topology.hops[{a}][{b}]");
             if a == b && hops != 0 {
@@ -93,10 +81,9 @@ fn matrix(rows: &[Vec<u8>], nodes: u32) -> Result<Vec<u8>, Fault> {
 }
 
 fn mesh(columns: u32, rows: u32, nodes: u32) -> Result<Vec<u8>, Fault> {
-    if columns.checked_mul(rows) != Some(nodes) {
-        let problem = format!("{columns} columns and {rows} rows for {nodes} nodes");
-        return Err(Fault::new("topology.mesh", problem, "give two numbers whose product is `topology.nodes`"));
-    }
+    let problem = format!("{columns} columns and {rows} rows for {nodes} nodes");
+    let remedy = "give two numbers whose product is `topology.nodes`";
+    Fault::when(columns.checked_mul(rows) != Some(nodes), "topology.mesh", problem, remedy)?;
     let place = |node: u32| (node % columns, node / columns);
     let distance = |a: u32, b: u32| {
         let ((ax, ay), (bx, by)) = (place(a), place(b));

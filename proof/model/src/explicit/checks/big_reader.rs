@@ -33,9 +33,7 @@ impl Guarded {
         if record.writes(gate) {
             if what == "fetch_sub" {
                 saw("left by the gate");
-                if old & 2 != 0 && (old as u32).cast_signed() >> 2 <= 1 {
-                    saw("the gate's last woke");
-                }
+                saw_if(old & 2 != 0 && (old as u32).cast_signed() >> 2 <= 1, "the gate's last woke");
             }
         } else if what == "fetch_add" && old & 1 == 0 {
             saw("barred");

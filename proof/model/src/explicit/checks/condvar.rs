@@ -87,9 +87,7 @@ fn two_mutexes(stage: &CheckSetup, size: Size) {
     let condvar: &Condvar<Explicit> = stage.keep(Condvar::new_in());
     let purses = [(); 2].map(|()| Purse::keep(stage));
     stage.watch(|record| {
-        if record.what == "wake" && record.old == u64::from(u32::MAX) && record.new > 0 {
-            saw("woken");
-        }
+        saw_if(record.what == "wake" && record.old == u64::from(u32::MAX) && record.new > 0, "woken");
     });
     let waiters = size.threads as u32 - 1;
     stage.spawn_rounds(size.rounds, move || {

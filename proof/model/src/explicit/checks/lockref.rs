@@ -26,9 +26,7 @@ impl Guarded {
             dead: Cell::new(false),
         });
         stage.watch(move |&Record { what, old, new, .. }| {
-            if what == "park" && old == new {
-                saw("slept");
-            }
+            saw_if(what == "park" && old == new, "slept");
         });
         guarded
     }

@@ -18,7 +18,7 @@ use super::memory::scrub;
 use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::lock::Lock;
 use crate::parking::{Shipped, Source};
-use crate::platform::saw;
+use crate::platform::{saw, saw_if};
 use crate::scenarios::Who::{self, Reader, Writer};
 use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section as _};
 use crate::table::{self, Call, Row};

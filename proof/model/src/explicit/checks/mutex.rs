@@ -40,18 +40,10 @@ impl Guarded {
             return;
         }
         let taken = old & OWNER == 0 && new & OWNER != 0;
-        if taken && old & GRANTED != 0 {
-            saw("granted");
-        }
-        if taken && spins && new & !old & WAITERS != 0 {
-            saw("spun with a duty");
-        }
-        if taken && spins && old & HANDOFF != 0 {
-            saw("spun while first");
-        }
-        if !taken && old & !new & GRANTED != 0 {
-            saw("stale hand-off cleared");
-        }
+        saw_if(taken && old & GRANTED != 0, "granted");
+        saw_if(taken && spins && new & !old & WAITERS != 0, "spun with a duty");
+        saw_if(taken && spins && old & HANDOFF != 0, "spun while first");
+        saw_if(!taken && old & !new & GRANTED != 0, "stale hand-off cleared");
         let flag = (new & !old & HANDOFF != 0, old & !new & HANDOFF != 0);
         self.request.follow(thread, (taken, old & HANDOFF != 0), flag);
     }
@@ -180,9 +172,7 @@ fn stops(stage: &CheckSetup, size: Size, anywhere: bool, (other, _): Role) {
     stage.at_end(move || {
         let sections = size.threads - 2 + size.rounds as usize;
         let stopped = is_stopped(0);
-        if stopped {
-            saw("stopped");
-        }
+        saw_if(stopped, "stopped");
         assert!(guarded.section.entered.get() as usize >= sections + usize::from(!stopped));
         guarded.is_free();
     });

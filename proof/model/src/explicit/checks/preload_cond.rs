@@ -193,9 +193,7 @@ fn destroyed(stage: &CheckSetup, size: Size) {
     let shared = Shared::keep(stage);
     let inside = ptr::from_ref(&shared.cond.inside).addr();
     stage.watch(move |&Record { what, address, old, new, .. }| {
-        if what == "park" && address == inside && old == new {
-            saw("destroyer slept");
-        }
+        saw_if(what == "park" && address == inside && old == new, "destroyer slept");
     });
     let waiters = size.threads as u32 - 1;
     stage.spawn(move || {

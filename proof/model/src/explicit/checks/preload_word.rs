@@ -45,15 +45,11 @@ fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
     let word = QueueWord { spin: Word::new(0), line: Word::new(0) };
     let guarded = stage.keep(Guarded { word, section: scenarios::Section::new() });
     stage.watch(move |record| {
-        if record.writes(&guarded.word.line) && record.new & u64::from(RENEWING) == 0 {
-            saw("renewed");
-        }
+        saw_if(record.writes(&guarded.word.line) && record.new & u64::from(RENEWING) == 0, "renewed");
     });
     stage.spawn(move || {
         guarded.lock::<R>();
-        if fork() {
-            saw("forked");
-        }
+        saw_if(fork(), "forked");
         guarded.unlock::<R>();
         guarded.round::<R>();
     });

@@ -47,21 +47,11 @@ impl Guarded {
         let (set, cleared) = (new & !old, old & !new);
         let held = old & (WRITER | UPGRADABLE) != 0;
         let taken = what == "cmpxchg" && !held && (set & (WRITER | UPGRADABLE) != 0 || new & COUNT > old & COUNT);
-        if taken && set & WRITER != 0 && old & (READERS | WRITERS) != 0 && old & HANDOFF == 0 {
-            saw("stole");
-        }
-        if what == "cmpxchg" && old & WRITER != 0 && new.wrapping_add(1) == old {
-            saw("took back");
-        }
-        if taken && spins && set & WRITERS != 0 {
-            saw("spun with a duty");
-        }
-        if taken && spins && old & HANDOFF != 0 {
-            saw("spun while first");
-        }
-        if is_stopped(0) {
-            saw("stopped");
-        }
+        saw_if(taken && set & WRITER != 0 && old & (READERS | WRITERS) != 0 && old & HANDOFF == 0, "stole");
+        saw_if(what == "cmpxchg" && old & WRITER != 0 && new.wrapping_add(1) == old, "took back");
+        saw_if(taken && spins && set & WRITERS != 0, "spun with a duty");
+        saw_if(taken && spins && old & HANDOFF != 0, "spun while first");
+        saw_if(is_stopped(0), "stopped");
         self.request.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
     }
 

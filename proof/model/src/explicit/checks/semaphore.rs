@@ -84,9 +84,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
                 saw("stale place cleared");
             } else {
                 assert!(first || clock() >= RESERVED_NS, "thread {thread} takes the place of the first away");
-                if !first {
-                    saw("lapsed");
-                }
+                saw_if(!first, "lapsed");
             }
             self.first.set(0);
             self.requested.set(false);
@@ -98,9 +96,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
             saw("requested");
             self.requested.set(true);
         }
-        if new & !old & PASSED != 0 {
-            saw("passed on");
-        }
+        saw_if(new & !old & PASSED != 0, "passed on");
     }
 
     fn got(&self, n: u32) {
@@ -161,9 +157,7 @@ fn stops<const FAIR: bool>(stage: &CheckSetup, size: Size, anywhere: bool) {
     });
     stage.spawn_many(size.threads - 1, size.rounds, move || guarded.round(1));
     stage.at_end(move || {
-        if is_stopped(0) {
-            saw("stopped");
-        }
+        saw_if(is_stopped(0), "stopped");
         assert_eq!(guarded.out.get(), 0);
     });
 }

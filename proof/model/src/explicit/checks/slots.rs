@@ -61,9 +61,7 @@ fn slots(stage: &CheckSetup, size: Size) {
         let Some(index) = slots.pop_free() else { return saw("none left") };
         let taken = &slots.table[index as usize].taken;
         assert!(!taken.replace(true), "slot {index} has two threads");
-        if slots.fresh.peek() as usize == SLOTS {
-            saw("taken again");
-        }
+        saw_if(slots.fresh.peek() as usize == SLOTS, "taken again");
         taken.set(false);
         slots.push_free(index);
     });

@@ -137,9 +137,7 @@ fn counted_while_locked() {
     let dentry = Dentry::<LockRef>::keep();
     dentry.count.lock();
     let other = spawn(move || {
-        if dentry.count.get() {
-            saw("waited");
-        }
+        saw_if(dentry.count.get(), "waited");
         dentry.put();
     });
     rest();

@@ -56,9 +56,7 @@ impl<V: Policy> Tree<V> {
 
     fn read_blocking(&self) {
         self.raw.read();
-        if self.readers.fetch_add(1, Relaxed) == 1 {
-            saw("both read");
-        }
+        saw_if(self.readers.fetch_add(1, Relaxed) == 1, "both read");
         rest();
         self.data.get();
         self.readers.fetch_sub(1, Relaxed);

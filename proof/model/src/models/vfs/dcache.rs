@@ -13,7 +13,8 @@ pub(in crate::models) fn scene(call: &mut Call) -> Body {
         look_up_and_reclaim, look_and_reclaim, look_and_remove, look_up_and_rename, go_astray, two_make,
         look_up_and_remove, look_up_and_make, turns_positive, parent_and_rename, look_up_and_mount,
     };
-    body(move || roomy(scene))
+    // A file system is made on a stack, and that of the first thread is small.
+    body(move || spawn(scene).join())
 }
 
 /// Returns `count` names in the root that share a chain with `a`, or that do not.
@@ -31,11 +32,6 @@ fn shares(name: &str) -> bool {
     let cx = Context::new(&root, &root);
     ["/a", name].iter().for_each(|path| drop(fs.mkdir(&cx, path.as_bytes(), 0o755).expect("a new directory")));
     fs.stats().longest_chain == 2
-}
-
-/// Runs `body` with enough stack: a file system is made on a stack, and that of the first thread is small.
-fn roomy(body: fn()) {
-    spawn(body).join();
 }
 
 /// A file system with two chains, which keeps all dentries until a call to reclaim some.
@@ -86,9 +82,7 @@ impl<L: LockSet<Loom>> Tree<L> {
     }
 
     fn reclaim(&'static self) {
-        if self.fs.shrink(1) > 0 {
-            saw("reclaimed");
-        }
+        saw_if(self.fs.shrink(1) > 0, "reclaimed");
     }
 
     /// Looks up what is there all the time.
