@@ -66,7 +66,7 @@ pub fn populate(start: *mut u8, bytes: usize) -> Result<(), c_int> {
 }
 
 /// Returns a limit of the process; `None`: the system does not report it.
-pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+pub fn limit(resource: libc::__rlimit_resource_t) -> Option<libc::rlim_t> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
     let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;

@@ -27,7 +27,7 @@ pub(super) struct Made {
 /// Creates the process's file; `None`: that is impossible.
 pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
     // Checked first: an attempt to make a longer file may cause a signal.
-    sys::limit(libc::RLIMIT_FSIZE).filter(|longest| *longest >= FILE_BYTES as u64)?;
+    sys::limit(libc::RLIMIT_FSIZE).filter(|longest| *longest >= FILE_BYTES as libc::rlim_t)?;
     let (process, start) = (sys::process(), start_of_process()?);
     let folder = folder::open(runtime)?;
     if !keeps_room(&folder) {
