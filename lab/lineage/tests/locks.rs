@@ -4,8 +4,10 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
-use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
-use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
+use turnwise_lineage::{BiasedRwLock, DCount, Ia64SpinLock, KernelTicketLock, OsvMutex, QueuedRwLock, RenameLock};
+use turnwise_lineage::{
+    RwsemSpinlock, RwsemXadd, d_count, ia64_spin, osv_mutex, rename_lock, rwsem_spinlock, rwsem_xadd,
+};
 
 /// Rounds per thread.
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 20_000 };
@@ -186,6 +188,11 @@ fn zero_bytes_are_an_unlocked_lock() {
         assert!(zeroed::<RwsemXadd<rwsem_xadd::Stealing>>().try_lock());
         assert!(zeroed::<BiasedRwLock>().try_lock());
         assert!(zeroed::<QueuedRwLock>().try_lock());
+        assert!(zeroed::<OsvMutex<osv_mutex::Spin>>().try_lock());
+        assert!(zeroed::<Ia64SpinLock<ia64_spin::Plain>>().try_lock());
+        assert!(zeroed::<RenameLock<rename_lock::SeqRw>>().try_lock());
+        assert!(zeroed::<DCount<d_count::UnderLock>>().try_lock());
+        assert_eq!(zeroed::<DCount<d_count::LockRef>>().count(), 0);
     }
 }
 
