@@ -111,8 +111,9 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 
 /// A semaphore that is first come, first served.
 ///
-/// The order is that in which threads fall asleep. A thread that is interrupted by a signal, or whose sleep is refused
-/// since the word has just changed, queues again at the end.
+/// The order is that in which threads fall asleep. A thread queues again at the end if a signal interrupts it, if its
+/// sleep is refused since the word has just changed, or if it was woken as a substitute for a first that was about to
+/// sleep.
 ///
 /// ```
 /// let connections = turnwise::FairSemaphore::new_fair(2);
@@ -265,7 +266,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     #[cold]
     fn take_past(&self, n: u32) -> bool {
         let word = self.poll();
-        word & PERMITS >= n && (self.take(n) || is_on_its_way(word) && Waiter::new(self, n).wait(None, true))
+        word & PERMITS >= n && (self.take(n) || Waiter::new(self, n).wait(None, true))
     }
 
     /// Returns the word, after clearing stale flags.
@@ -390,7 +391,7 @@ impl<'a, const FAIR: bool, P: Platform> Waiter<'a, FAIR, P> {
 
     /// Returns whether the first fails to come: then another may take its place.
     fn outlasts(&mut self, word: u32) -> bool {
-        self.lapse.has_come::<P>((&raw const self.semaphore.word).addr(), is_on_its_way(word))
+        self.lapse.has_come::<P>((&raw const self.semaphore.word).addr(), word, is_on_its_way(word))
     }
 
     fn become_first(&mut self, word: u32) {
@@ -543,6 +544,19 @@ mod tests {
             assert!(semaphore.try_acquire().is_none(), "{flags:x}");
             let timeout = Duration::from_nanos(2 * policy().reserved_ns);
             assert_eq!(semaphore.try_acquire_for(1, timeout).is_some(), lapses, "{flags:x}");
+        }
+    }
+
+    #[test]
+    fn a_try_finds_no_lapse_that_began_with_another_waiter() {
+        let semaphore = FairSemaphore::new_fair(0);
+        let on_its_way = FIRST | WAITERS | STAMP.now::<DefaultPlatform>();
+        for (pause, words) in [(1, [1, 2]), (2, [1, 1])] {
+            for permits in words {
+                semaphore.word.store(permits | on_its_way, Relaxed);
+                assert!(semaphore.try_acquire().is_none(), "{permits} permits");
+                std::thread::sleep(Duration::from_nanos(pause * policy().reserved_ns));
+            }
         }
     }
 

@@ -62,7 +62,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{Lapse, Reserved, Stamp, Tuned};
+use crate::wait::{Lapse, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -247,8 +247,9 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
-        let lapsed = word & OWNER == 0 && Reserved::has_lapsed::<P>(self.address());
-        if lapsed && self.take(word, word & WAITERS) {
+        let mut lapse = Lapse::NONE;
+        if lapse.has_come::<P>(self.address(), word, word & OWNER == 0) && self.take(word, word & WAITERS) {
+            lapse.end::<P>(self.address());
             self.counters.count(Event::Acquired);
             self.counters.count(Event::Stole);
             return true;

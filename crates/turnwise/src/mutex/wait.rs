@@ -81,7 +81,7 @@ impl Waiter {
 
     /// Returns whether a hand-off to another, for which the lock is free but reserved, has lapsed.
     fn outlasts<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> bool {
-        self.lapse.has_come::<P>(lock.address(), word & OWNER == 0)
+        self.lapse.has_come::<P>(lock.address(), word, word & OWNER == 0)
     }
 
     /// Takes a free lock, if its word is still `word`.

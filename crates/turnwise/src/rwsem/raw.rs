@@ -46,7 +46,7 @@
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
 //! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that then frees the lock
 //!    wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free but reserved for the
-//!    lifetime of a hand-off ([`Reserved`]): it takes the lock, clears all flags and wakes all waiters. A thread that
+//!    lifetime of a hand-off ([`Lapse`]): it takes the lock, clears all flags and wakes all waiters. A thread that
 //!    leaves a lock to one that is not asleep wakes another in its place, which then finds it so. A thread that clears
 //!    `HANDOFF` in a lock that is not free wakes lane `First`: one whose request has lapsed may have cleared another's.
 //! 6. All this holds for flags with the generation of this process. Those with another are stale: they were inherited
@@ -78,7 +78,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
-use crate::wait::{Reserved, Stamp, Tuned};
+use crate::wait::{Lapse, Stamp, Tuned};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
@@ -253,9 +253,10 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Takes a free lock that is reserved for others, if that reservation has lapsed, in the mode `hold`.
     fn take_lapsed(&self, word: u32, hold: u32) -> bool {
-        let lapsed = word & HELD == 0 && word & FLAGS != 0 && Reserved::has_lapsed::<P>(self.address());
-        let taken = lapsed && self.take(word, hold).is_ok();
+        let (mut lapse, reserved) = (Lapse::NONE, word & HELD == 0 && word & FLAGS != 0);
+        let taken = lapse.has_come::<P>(self.address(), word, reserved) && self.take(word, hold).is_ok();
         if taken {
+            lapse.end::<P>(self.address());
             wake_all::<P>(&raw const self.word, word);
         }
         taken

@@ -133,7 +133,7 @@ impl Waiter {
             let word = lock.poll();
             self.knows(word);
             let barred = self.barred_by(word);
-            let lapsed = self.lapse.has_come::<P>(lock.address(), barred != 0 && word & HELD == 0);
+            let lapsed = self.lapse.has_come::<P>(lock.address(), word, barred != 0 && word & HELD == 0);
             if barred == 0 || lapsed {
                 if self.take(lock, word, lapsed) {
                     return true;

@@ -6,44 +6,42 @@
 //! hand-off in its word.
 //!
 //! A word has no room for the time of a hand-off, so each thread goes by what it found itself, and notes it in its
-//! slot: one that only tries, or that times out sooner, resumes that wait when it comes again. Such a note may be older
+//! slot: one that only tries, or that times out sooner, resumes that wait when it comes again. The note is void as soon
+//! as the thread finds another word, and if it was not confirmed for the lifetime of a hand-off. Still it may be older
 //! than the hand-off: then that is cut short, and its thread waits as if it had never been handed the lock.
 
 use super::policy;
 use crate::platform::{Clock, Deadline, Platform};
 
-/// A lock that a thread found free but reserved for another, and since when.
+/// A lock that a thread found free but reserved for another.
 #[derive(Clone, Copy)]
 pub(crate) struct Reserved {
     /// The address of the lock, or 0 for none.
     address: usize,
+    /// Its word.
+    word: u32,
+    /// When it was first found so.
     since: u64,
+    /// When it was last found so.
+    seen: u64,
 }
 
 impl Reserved {
-    pub(crate) const NONE: Reserved = Reserved { address: 0, since: 0 };
+    pub(crate) const NONE: Reserved = Reserved { address: 0, word: 0, since: 0, seen: 0 };
 
-    /// Returns until when the lock at `address`, which the calling thread finds reserved now, stays so.
-    fn until<P: Platform>(address: usize) -> u64 {
-        let new = || Reserved { address, since: P::now() };
-        let reserved = P::me().map_or_else(new, |me| {
-            let reserved = &me.slot.private.reserved;
-            if reserved.get().address != address {
-                reserved.set(new());
+    /// Returns until when the lock at `address`, in whose word the calling thread finds it reserved now, stays so.
+    fn until<P: Platform>(address: usize, word: u32) -> u64 {
+        let now = P::now();
+        let mut found = Reserved { address, word, since: now, seen: now };
+        if let Some(me) = P::me() {
+            let noted = me.slot.private.reserved.get();
+            let is_void = now.saturating_sub(noted.seen) > policy().reserved_ns;
+            if (noted.address, noted.word) == (address, word) && !is_void {
+                found.since = noted.since;
             }
-            reserved.get()
-        });
-        reserved.since.saturating_add(policy().reserved_ns)
-    }
-
-    /// Returns whether a thread that only tries may take the lock at `address`, which it finds free but reserved.
-    #[cold]
-    pub(crate) fn has_lapsed<P: Platform>(address: usize) -> bool {
-        let lapsed = P::now() >= Self::until::<P>(address);
-        if lapsed {
-            Self::forget::<P>(address);
+            me.slot.private.reserved.set(found);
         }
-        lapsed
+        found.since.saturating_add(policy().reserved_ns)
     }
 
     /// Forgets that the lock at `address` was reserved.
@@ -56,7 +54,7 @@ impl Reserved {
     }
 }
 
-/// What a waiter knows of a hand-off to another thread.
+/// What a thread that waits, or tries, knows of a hand-off to another.
 #[derive(Clone, Copy)]
 pub(crate) struct Lapse {
     /// When the hand-off that it found pending on the free lock lapses; 0 if it found none.
@@ -66,15 +64,17 @@ pub(crate) struct Lapse {
 impl Lapse {
     pub(crate) const NONE: Lapse = Lapse { at: 0 };
 
-    /// Returns whether the waiter may take the lock at `address` despite a hand-off. `reserved`: it is free, but
-    /// reserved.
-    pub(crate) fn has_come<P: Platform>(&mut self, address: usize, reserved: bool) -> bool {
+    /// Returns whether the thread may take the lock at `address` despite a hand-off. `reserved`: by this word, it is
+    /// free, but reserved.
+    pub(crate) fn has_come<P: Platform>(&mut self, address: usize, word: u32, reserved: bool) -> bool {
         if !reserved {
-            self.end::<P>(address);
+            self.at = 0;
+            Reserved::forget::<P>(address);
             return false;
         }
+        let until = Reserved::until::<P>(address, word);
         if self.at == 0 {
-            self.at = Reserved::until::<P>(address);
+            self.at = until;
         }
         P::now() >= self.at
     }

@@ -125,7 +125,7 @@ pub(super) fn line(arena: &'static Arena, record: &LockRecord, ops: Permits) {
 fn one_line(arena: &'static Arena, permits: Semaphore, comers: &[Comer]) {
     let served = Mutex::new(Vec::new());
     std::thread::scope(|s| {
-        let mut threads = Vec::new();
+        let (mut threads, mut ids) = (Vec::new(), Vec::new());
         for (place, &comer) in comers.iter().enumerate() {
             let (served, thread) = (&served, Arc::new(AtomicI32::new(0)));
             let says = thread.clone();
@@ -140,11 +140,12 @@ fn one_line(arena: &'static Arena, permits: Semaphore, comers: &[Comer]) {
                 }
             }));
             wait_until(|| thread.load(SeqCst) != 0 && (sleeps(thread.load(SeqCst)) || threads[place].is_finished()));
+            ids.push(thread.load(SeqCst));
         }
         for (comer, thread) in comers.iter().zip(&threads) {
             wait_until(|| !comer.gives_up || thread.is_finished());
         }
-        serve(arena, permits, comers, &served);
+        serve(arena, permits, comers, &ids, &served);
     });
 }
 
@@ -158,11 +159,13 @@ fn come(permits: Semaphore, comer: Comer) -> bool {
     true
 }
 
-/// Gives each its permits, one at a time.
-fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], served: &Mutex<Vec<usize>>) {
+/// Gives each its permits, one at a time, while it is asleep: if it were about to sleep, a substitute would be woken,
+/// which then queues at the end.
+fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], ids: &[i32], served: &Mutex<Vec<usize>>) {
     let mut expected = Vec::new();
     for (place, comer) in comers.iter().enumerate().filter(|(_, comer)| !comer.gives_up) {
         for given in 1..=comer.wants {
+            wait_until(|| sleeps(ids[place]));
             (permits.ops.give)(permits.lock, 1);
             if given < comer.wants && (permits.ops.try_take)(permits.lock, 1) {
                 arena.fail(Verdict::Starved, &format!("a newcomer is served before arrival {place}"));
