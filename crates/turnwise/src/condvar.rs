@@ -42,7 +42,7 @@ use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
-use crate::wait::SpinThenSleep;
+use crate::wait::{SleepingLock, SpinThenSleep};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 

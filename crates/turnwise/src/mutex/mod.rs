@@ -1,8 +1,6 @@
 //! The adaptive mutex: the lock for general use.
 
 mod raw;
-#[cfg(feature = "spin")]
-mod spin;
 mod wait;
 
 pub use raw::{Owed, RawMutex};

@@ -38,7 +38,7 @@
 //!    is on its way. While either is set and the lock is free, no other thread takes it until it has found it so for
 //!    the lifetime of a hand-off ([`Lapse`]): then it takes the lock and clears the hand-off. With another generation
 //!    they are stale: they were inherited in a `fork`, without the thread. A thread that reads the word clears them
-//!    before anything else ([`RawMutex::poll`]).
+//!    before anything else ([`RawMutex::clear_stale`]).
 //! 4. `unlock` is one operation, which clears the owner and returns the remaining bits. It does not touch the lock
 //!    after that: another thread may free its memory then. The wake-up that follows uses only the address.
 //! 5. A releaser that finds `HANDOFF` set wakes all of lane `First` and, if none sleeps there, one of lane `Waiters`. A
@@ -56,13 +56,12 @@
 //! - P4. `try_lock` does not wait; a timed wait ends at its deadline, and passes on a wake-up that it received.
 //! - P5. `unlock_fair` lets the longest sleeper go next, but for the case that it names.
 
-use super::wait::Waiter;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
-use crate::wait::{Lapse, Stamp, Tuned};
+use crate::wait::{Lapse, Stamp, Tuned, Waiter};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
@@ -268,13 +267,8 @@ impl<P: Platform> RawMutex<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after clearing a stale hand-off (invariant 3).
-    pub(super) fn poll(&self) -> u32 {
-        self.clear_stale(self.word.load(Relaxed))
-    }
-
-    /// Clears a stale hand-off in the word, which was `word` a moment ago; returns the word.
-    fn clear_stale(&self, mut word: u32) -> u32 {
+    /// Clears a stale hand-off (invariant 3) in the word, which was `word` a moment ago; returns the word.
+    pub(super) fn clear_stale(&self, mut word: u32) -> u32 {
         while STAMP.is_stale::<P>(word) {
             let new = word & !(HANDOFF_MASK | GENERATION);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
@@ -365,31 +359,22 @@ impl<P: Platform> RawMutex<P> {
         self.word.load(Relaxed) & OWNER
     }
 
-    /// Returns the futex word, for a condition variable to move waiters to.
-    pub(crate) fn word(&self) -> &P::U32 {
-        &self.word
-    }
-
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
-        if self.lock_flagged() {
-            return true;
-        }
-        self.counters.count(Event::Contended);
-        self.lock_watched(deadline, false, settings)
+        self.lock_flagged() || self.lock_watched(deadline, false, settings)
     }
 
     /// Acquires the lock as a thread that was woken on it, for a condition variable's waiter: it may leave other
     /// threads asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
-        self.counters.count(Event::Contended);
         self.lock_watched(None, true, &Tuned::POLICY);
     }
 
     #[inline(always)]
     fn lock_watched(&self, deadline: Option<Deadline>, woken: bool, settings: &Tuned) -> bool {
-        watched!(P, self.waited_for(), settings, |set| self.lock_parked(deadline, woken, set))
+        let wait = || watched!(P, self.waited_for(), settings, |set| self.lock_parked(deadline, woken, set));
+        self.counters.acquisition_by(false, wait)
     }
 
     /// Returns what a watcher receives about a wait that begins now.
@@ -401,8 +386,9 @@ impl<P: Platform> RawMutex<P> {
 
     /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool, settings: &Tuned) -> bool {
-        let lapse = Lapse::NONE;
-        Waiter { woken, request: 0, lapse, since: 0, settings: *settings }.wait(self, deadline)
+        let mut waiter = Waiter::new(self, (), settings);
+        waiter.woken = woken;
+        waiter.wait(deadline)
     }
 }
 
@@ -456,9 +442,9 @@ mod tests {
     fn a_handoff_waiter_of_before_a_fork_is_an_ordinary_waiter_after_it() {
         let lock = RawMutex::new();
         lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
-        let settings = Tuned::POLICY;
-        let mut waiter = Waiter { woken: true, request: elsewhere(HANDOFF), lapse: Lapse::NONE, since: 0, settings };
-        assert!(waiter.wait(&lock, None) && !waiter.is_first());
+        let mut waiter = Waiter::new(&lock, (), &Tuned::POLICY);
+        (waiter.woken, waiter.request) = (true, elsewhere(HANDOFF));
+        assert!(waiter.wait(None) && !waiter.is_first());
         assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }
 }

@@ -4,8 +4,6 @@ mod either;
 mod guard;
 mod prefer;
 mod raw;
-#[cfg(feature = "spin")]
-mod spin;
 mod wait;
 mod wake;
 

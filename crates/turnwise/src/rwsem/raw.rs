@@ -51,7 +51,7 @@
 //!    `HANDOFF` in a lock that is not free wakes lane `First`: one whose request has lapsed may have cleared another's.
 //! 6. All this holds for flags with the generation of this process. Those with another are stale: they were inherited
 //!    in a `fork`, without the threads. A thread that reads the word clears them before anything else
-//!    ([`RawRwSem::poll`]); one that sleeps here has done so.
+//!    ([`RawRwSem::clear_stale`]); one that sleeps here has done so.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
@@ -266,13 +266,8 @@ impl<P: Platform> RawRwSem<P> {
         (&raw const self.word).addr()
     }
 
-    /// Returns the word, after clearing stale flags (invariant 6).
-    pub(super) fn poll(&self) -> u32 {
-        self.clear_stale(self.word.load(Relaxed))
-    }
-
-    /// Clears stale flags in the word, which was `word` a moment ago; returns the word.
-    fn clear_stale(&self, mut word: u32) -> u32 {
+    /// Clears stale flags (invariant 6) in the word, which was `word` a moment ago; returns the word.
+    pub(super) fn clear_stale(&self, mut word: u32) -> u32 {
         while STAMP.is_stale::<P>(word) {
             let new = STAMP.without(word, FLAGS);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
@@ -546,7 +541,7 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn release_slow(&self, keep: u32) {
         let address = &raw const self.word;
-        let mut word = self.poll();
+        let mut word = self.clear_stale(self.word.load(Relaxed));
         loop {
             // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write, as in `release`.
             match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {

@@ -1,17 +1,20 @@
-//! How readers, upgradable readers and writers wait: a spin, then the sleeping stage, which all three share.
+//! How readers, upgradable readers and writers wait: the parts of [`crate::wait::Waiter`] that are this lock's own, and
+//! the upgrade.
 
 use super::Prefer;
-use super::raw::{
-    COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS,
-};
-#[cfg(feature = "spin")]
-use super::spin;
+use super::raw::{COUNT, FULL, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS};
 use super::wake::wake_all;
 use crate::events::Event;
 #[cfg(feature = "live")]
 use crate::live;
-use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word, YieldThenSleep};
-use crate::wait::{Lapse, Tuned};
+#[cfg(feature = "spin")]
+use crate::osq::Osq;
+#[cfg(feature = "spin")]
+use crate::platform::SpinLimit;
+use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Token, Word, YieldThenSleep};
+#[cfg(feature = "spin")]
+use crate::wait::policy;
+use crate::wait::{Found, SleepingLock, Stamp, Tuned, Waiter};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -29,14 +32,14 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn read_slow(&self, prefer: Prefer, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         let kind = Kind::Reader(prefer);
-        watched!(P, self.waited_for(live::Kind::Read), settings, |set| Waiter::new(kind, set).wait(self, deadline))
+        watched!(P, self.waited_for(live::Kind::Read), settings, |set| Waiter::new(self, kind, set).wait(deadline))
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn write_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         watched!(P, self.waited_for(live::Kind::Write), settings, |set| {
-            Waiter::new(Kind::Writer, set).wait(self, deadline) && self.own()
+            Waiter::new(self, Kind::Writer, set).wait(deadline) && self.own()
         })
     }
 
@@ -44,18 +47,31 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
         watched!(P, self.waited_for(live::Kind::Read), &Tuned::POLICY, |_set| {
-            Waiter::new(Kind::Upgradable, &Tuned::POLICY).wait(self, deadline)
+            Waiter::new(self, Kind::Upgradable, &Tuned::POLICY).wait(deadline)
         })
     }
 
     /// Returns what a watcher receives about a wait that begins now.
     #[cfg(feature = "live")]
     fn waited_for(&self, kind: live::Kind) -> live::Wait {
-        #[cfg(feature = "spin")]
-        let owner = self.writer();
-        #[cfg(not(feature = "spin"))]
-        let owner = 0;
+        let owner = self.writer_of(self.word.load(Relaxed));
         live::Wait { lock: core::ptr::from_ref(self).addr(), kind, owner }
+    }
+
+    /// Returns the token number of the writer that has the lock, 0 if none has it, for diagnostics. A writer that has
+    /// just acquired the lock may not have stored its own yet.
+    #[cfg(feature = "spin")]
+    pub fn writer(&self) -> u32 {
+        self.writer_of(self.word.load(Relaxed))
+    }
+
+    /// Returns the token number of the writer in `word`, as noted next to the word; 0 if there is none, or no note.
+    fn writer_of(&self, word: u32) -> u32 {
+        match word & WRITER {
+            #[cfg(feature = "spin")]
+            WRITER => self.owner.load(Relaxed),
+            _ => 0,
+        }
     }
 
     /// Upgrades from `UPGRADABLE` to `WRITER`, with both set while readers are inside.
@@ -65,7 +81,7 @@ impl<P: Platform> RawRwSem<P> {
         self.own();
         self.word.fetch_or(WRITER, Relaxed);
         #[cfg(feature = "spin")]
-        spin::upgrade(self, deadline);
+        self.spin_for_upgrade(deadline);
         let mut timed_out = false;
         loop {
             let word = self.word.load(Relaxed);
@@ -82,86 +98,117 @@ impl<P: Platform> RawRwSem<P> {
             }
         }
     }
+
+    /// Spins briefly for the upgrader: the readers may leave.
+    #[cfg(feature = "spin")]
+    fn spin_for_upgrade(&self, deadline: Option<Deadline>) {
+        let end = P::now().saturating_add(2 * policy().still_ns);
+        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
+        let limit = SpinLimit { until, still_ns: Some(u32::MAX), ..SpinLimit::NONE };
+        let _ = P::spin_until(&self.word, |now| now & COUNT == 0, limit);
+    }
 }
 
 /// The mode that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Reader(Prefer),
     Upgradable,
     Writer,
 }
 
-/// A thread in the sleeping stage.
-pub(super) struct Waiter {
-    pub(super) kind: Kind,
-    /// Whether it was woken since it arrived (invariant 3).
-    woken: bool,
-    /// `HANDOFF` as the thread set it, with the generation; 0 if it has not set it (invariant 5).
-    request: u32,
-    /// Whether it was woken `handoff_after_ns` after its arrival.
-    late: bool,
-    /// The pending hand-off to others for which it finds the lock reserved.
-    lapse: Lapse,
-    /// When it arrived, or first had time to read a clock; 0 until then.
-    pub(super) since: u64,
-    pub(super) settings: Tuned,
+impl<P: Platform> SleepingLock for RawRwSem<P> {
+    type Platform = P;
+    type Mode = Kind;
+    const HELD: u32 = HELD;
+    const HANDOFF: u32 = HANDOFF;
+    const PENDING: u32 = HANDOFF;
+    const STAMP: Stamp = STAMP;
+
+    fn word(&self) -> &P::U32 {
+        &self.word
+    }
+
+    #[cfg(feature = "spin")]
+    fn spinners(&self) -> &Osq<P> {
+        &self.spinners
+    }
+
+    /// Writers, and threads that wait to be upgradable, queue. Readers need not: one writer's release lets them all in.
+    #[cfg(feature = "spin")]
+    fn queues(kind: Kind) -> bool {
+        !matches!(kind, Kind::Reader(_))
+    }
+
+    fn poll(&self) -> u32 {
+        self.clear_stale(self.word.load(Relaxed))
+    }
+
+    fn flag(kind: Kind) -> u32 {
+        if kind == Kind::Writer { WRITERS } else { READERS }
+    }
+
+    fn lane(kind: Kind) -> Lane {
+        if kind == Kind::Writer { Lane::Waiters } else { Lane::Readers }
+    }
+
+    /// Successive readers count as one section; each successive writer is a new one, with a new owner to watch.
+    fn found(waiter: &Waiter<'_, Self>, word: u32) -> Found {
+        let barred = waiter.barred_by(word);
+        let held = match waiter.mode {
+            Kind::Reader(_) => WRITER,
+            _ => HELD,
+        };
+        if barred == 0 {
+            Found::Free
+        } else if barred & !HELD != 0 || word & held == 0 {
+            Found::Reserved
+        } else {
+            Found::Held(Token::new(waiter.lock.writer_of(word)))
+        }
+    }
+
+    fn take_for(waiter: &Waiter<'_, Self>, word: u32, lapsed: bool) -> bool {
+        let taken = if lapsed { waiter.open(word, waiter.hold()) } else { waiter.enter(word) };
+        waiter.lock.counters.count_if(taken && waiter.is_first(), Event::HandedOff);
+        taken
+    }
+
+    fn give_up(waiter: &Waiter<'_, Self>, word: u32) -> bool {
+        if waiter.mode != Kind::Writer && !waiter.is_first() {
+            return true; // they have no duty: they are woken together
+        }
+        // Invariant 4: perhaps we were the one that `WRITERS` stands for.
+        let cleared = READERS | WRITERS | waiter.request & HANDOFF;
+        if waiter.lock.word.compare_exchange(word, STAMP.without(word, cleared), Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        waiter.wake_others(word & cleared);
+        true
+    }
+
+    /// No thread wakes a reader that waits for one of too many others to leave.
+    fn may_sleep(waiter: &Waiter<'_, Self>, word: u32) -> bool {
+        let too_many = waiter.barred_by(word) == FULL;
+        if too_many {
+            YieldThenSleep::new().wait::<P>();
+        }
+        !too_many
+    }
+
+    fn count(&self, event: Event) {
+        self.counters.count(event);
+    }
+
+    fn count_sleep(&self, parked: Parked) {
+        self.counters.count_sleep(parked);
+    }
 }
 
-impl Waiter {
-    fn new(kind: Kind, settings: &Tuned) -> Self {
-        Waiter { kind, woken: false, request: 0, late: false, lapse: Lapse::NONE, since: 0, settings: *settings }
-    }
-
-    /// Returns whether its own hand-off request is in the word.
-    pub(super) fn is_first(&self) -> bool {
-        self.request != 0
-    }
-
-    fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut yielder) = (false, YieldThenSleep::new());
-        loop {
-            #[cfg(feature = "spin")]
-            if !timed_out && self.settings.spins() {
-                if self.is_first() {
-                    self.knows(lock.poll());
-                }
-                if self.spin(lock, deadline) {
-                    return true;
-                }
-            }
-            let word = lock.poll();
-            self.knows(word);
-            let barred = self.barred_by(word);
-            let lapsed = self.lapse.has_come::<P>(lock.address(), word, barred != 0 && word & HELD == 0);
-            if barred == 0 || lapsed {
-                if self.take(lock, word, lapsed) {
-                    return true;
-                }
-            } else if timed_out {
-                if self.give_up(lock, word) {
-                    return false;
-                }
-            } else if barred == FULL {
-                yielder.wait::<P>(); // no thread would wake us
-                timed_out = deadline.is_some_and(Deadline::expired::<P>);
-            } else if let Some(word) = self.announce(lock, word) {
-                self.sleep(lock, word, deadline);
-                timed_out = deadline.is_some_and(Deadline::expired::<P>);
-            }
-        }
-    }
-
-    /// Drops its hand-off request if, by this word, that has lapsed or was its parent's.
-    fn knows(&mut self, word: u32) {
-        if word & (HANDOFF | GENERATION) != self.request {
-            self.request = 0;
-        }
-    }
-
+impl<P: Platform> Waiter<'_, RawRwSem<P>> {
     /// Returns the bits of `word` that keep this thread out.
-    pub(super) fn barred_by(&self, word: u32) -> u32 {
-        match self.kind {
+    fn barred_by(&self, word: u32) -> u32 {
+        match self.mode {
             Kind::Reader(prefer) => prefer.keeps_out(word) & self.barred(),
             _ => word & self.barred(),
         }
@@ -169,7 +216,7 @@ impl Waiter {
 
     /// Returns the bits that keep this thread out.
     fn barred(&self) -> u32 {
-        let barred = match self.kind {
+        let barred = match self.mode {
             Kind::Reader(prefer) if self.late => prefer.barred() & !WRITERS,
             Kind::Reader(prefer) => prefer.barred(),
             Kind::Upgradable => NOT_UPGRADABLE,
@@ -180,33 +227,24 @@ impl Waiter {
 
     /// Returns the word of a lock that only this thread holds, in its mode.
     fn hold(&self) -> u32 {
-        match self.kind {
+        match self.mode {
             Kind::Reader(_) => 1,
             Kind::Upgradable => UPGRADABLE,
             Kind::Writer => WRITER,
         }
     }
 
-    /// Takes the lock, if its word is still `word`. With `lapsed`, it does so despite a hand-off.
-    pub(super) fn take<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, lapsed: bool) -> bool {
-        let taken = if lapsed { self.open(lock, word, self.hold()) } else { self.enter(lock, word) };
-        if taken {
-            lock.counters.count_if(self.is_first(), Event::HandedOff);
-            self.lapse.end::<P>(lock.address());
-        }
-        taken
-    }
-
-    fn enter<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
-        match self.kind {
+    fn enter(&self, word: u32) -> bool {
+        let lock = self.lock;
+        match self.mode {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
-                self.open(lock, word, (word & HELD) + 1)
+                self.open(word, (word & HELD) + 1)
             }
             // Alongside an upgradable reader, where an addition would be undone.
             Kind::Reader(_) if word & HANDOFF != 0 => lock.take(word, word + 1).is_ok(),
             Kind::Reader(prefer) => lock.enter(prefer),
             Kind::Upgradable if !self.is_first() => lock.take(word, word | UPGRADABLE).is_ok(),
-            Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),
+            Kind::Upgradable => self.open(word, word & COUNT | UPGRADABLE),
             Kind::Writer => {
                 let others = if self.woken { WRITERS } else { 0 };
                 lock.take(word, STAMP.with::<P>(STAMP.without(word, HANDOFF), others) | WRITER).is_ok()
@@ -215,63 +253,17 @@ impl Waiter {
     }
 
     /// Takes the lock and lets in others that can enter: a reader that waited long is followed by all others.
-    fn open<P: Platform>(&self, lock: &RawRwSem<P>, word: u32, new: u32) -> bool {
-        let taken = lock.take(word, new).is_ok();
+    fn open(&self, word: u32, new: u32) -> bool {
+        let taken = self.lock.take(word, new).is_ok();
         if taken {
-            self.wake_others(lock, word);
+            self.wake_others(word);
         }
         taken
     }
 
     /// Wakes others after the flags of `word`, which stood for all of them, were cleared.
-    fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
-        let duty = if self.woken && self.kind == Kind::Writer { WRITERS } else { 0 };
-        wake_all::<P>(&raw const lock.word, word | duty);
-    }
-
-    /// Announces in the word that we are about to sleep; returns the word, or `None` if it changed meanwhile.
-    fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
-        let request = self.late && word & HANDOFF == 0;
-        let asleep = if self.kind == Kind::Writer { WRITERS } else { READERS };
-        let new = STAMP.with::<P>(word, asleep | if request { HANDOFF } else { 0 });
-        if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
-            return None;
-        }
-        if request {
-            self.request = new & (HANDOFF | GENERATION);
-        }
-        lock.counters.count_if(request, Event::HandoffRequested);
-        Some(new)
-    }
-
-    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) {
-        if self.since == 0 {
-            self.since = P::now();
-        }
-        let lane = match self.kind {
-            _ if self.is_first() => Lane::First,
-            Kind::Reader(_) | Kind::Upgradable => Lane::Readers,
-            Kind::Writer => Lane::Waiters,
-        };
-        let parked = P::park(&lock.word, word, lane, self.lapse.or_at::<P>(deadline));
-        lock.counters.count_sleep(parked);
-        if parked == Parked::Woken {
-            self.woken = true;
-            self.late |= P::now().saturating_sub(self.since) >= self.settings.handoff_after_ns();
-        }
-    }
-
-    /// Leaves without the lock; returns `false` if the word changed meanwhile, so that the lock may be ours after all.
-    fn give_up<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
-        if self.kind != Kind::Writer && !self.is_first() {
-            return true; // they have no duty: they are woken together
-        }
-        // Invariant 4: perhaps we were the one that `WRITERS` stands for.
-        let cleared = READERS | WRITERS | self.request & HANDOFF;
-        if lock.word.compare_exchange(word, STAMP.without(word, cleared), Relaxed, Relaxed).is_err() {
-            return false;
-        }
-        self.wake_others(lock, word & cleared);
-        true
+    fn wake_others(&self, word: u32) {
+        let duty = if self.woken && self.mode == Kind::Writer { WRITERS } else { 0 };
+        wake_all::<P>(&raw const self.lock.word, word | duty);
     }
 }

@@ -1,9 +1,10 @@
 //! How the sleeping locks wait: how they spin, when they yield their CPU, when they hand the lock off.
 //!
 //! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. `spin.rs`
-//! has the one way to spin, `yield_interval.rs` time slices on a CPU, `spin_then_sleep.rs` a condition variable's
-//! polling; `stamp.rs` marks hand-offs with the process in which they were made, and `lapse.rs` ends those whose
-//! threads do not come. Only these two are needed for correctness: a thread without a slot never spins, and sleeps.
+//! has the one way to spin, `waiter.rs` the one way to sleep, `yield_interval.rs` time slices on a CPU,
+//! `spin_then_sleep.rs` a condition variable's polling; `stamp.rs` marks hand-offs with the process in which they were
+//! made, and `lapse.rs` ends those whose threads do not come. Spinning is not needed for correctness: a thread
+//! without a slot sleeps at once.
 
 mod lapse;
 pub(crate) mod limits;
@@ -11,6 +12,7 @@ mod policy;
 mod settings;
 mod spin_then_sleep;
 mod stamp;
+mod waiter;
 
 #[cfg(feature = "spin")]
 mod spin;
@@ -22,9 +24,8 @@ pub(crate) use lapse::{Lapse, Reserved};
 pub use policy::set_policy;
 pub use policy::{Field, OutOfBounds, Policy, policy};
 pub use settings::Tuned;
-#[cfg(feature = "spin")]
-pub(crate) use spin::{Contender, Found, spin};
 pub use spin_then_sleep::SpinThenSleep;
 pub(crate) use stamp::Stamp;
+pub(crate) use waiter::{Found, SleepingLock, Waiter};
 #[cfg(feature = "spin")]
 pub(crate) use yield_interval::yield_after_interval;

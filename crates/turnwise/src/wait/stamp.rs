@@ -26,10 +26,10 @@ impl Stamp {
         word & self.flags != 0 && word & self.bits != self.now::<P>()
     }
 
-    /// Returns `word` with `flags` added: stamped with the generation of the flags already in it or, if there are none,
-    /// of this process.
+    /// Returns `word` with `flags` added. If some are to be stamped: with the generation of those already in it or, if
+    /// there are none, of this process.
     pub(crate) fn with<P: Platform>(self, word: u32, flags: u32) -> u32 {
-        let first = word & self.flags == 0 && flags != 0;
+        let first = word & self.flags == 0 && flags & self.flags != 0;
         word | flags | if first { self.now::<P>() } else { 0 }
     }
 
