@@ -35,7 +35,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
         // Each user has a file or two at a time, in whole pages.
         let most = (u64::from(file_kib) + 8) * 1024 * 2 * u64::from(users + setup.directories);
         let config = Config { journal: setup.journal, data_bytes: Some(most), buckets_log2: 14, ..Config::default() };
-        let systems = (0..setup.file_systems).map(|_| Vfs::new(config)).collect::<Result<Vec<_>, Errno>>()?;
+        let systems = (0..setup.file_systems).map(|_| Vfs::new(config)).collect();
         let files = Files { systems, directories: setup.directories };
         files.furnish(file_kib).context("the file system refuses what a run needs")?;
         Ok(files)

@@ -8,9 +8,6 @@ use turnwise_bench::environment::Environment;
 use turnwise_vfs::Host;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Path, Vfs};
 
-/// A pipe with a name, for `mknod`.
-const FIFO: u32 = 0o010_666;
-
 /// A user's root and working directory, and the files that it has.
 pub(super) struct Home<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
     files: &'s Files<H, L>,
@@ -149,7 +146,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
     /// Makes a named pipe, which is removed once it is open.
     pub(super) fn make_fifo(&mut self) -> Result<()> {
         let (system, cx, name) = (self.system(), self.cx(), self.own("fifo"));
-        drop(system.mknod(&cx, &name, FIFO, 0)?);
+        drop(system.mkfifo(&cx, &name, 0o666)?);
         Ok(system.unlink(&cx, &name)?)
     }
 

@@ -8,7 +8,6 @@ mod document;
 #[path = "tests/hostile.rs"]
 mod hostile;
 mod list;
-mod mount;
 mod picture;
 mod reproduce;
 mod sim;
@@ -37,7 +36,6 @@ enum Command {
     Sim(Box<sim::Args>),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
-    Mount(mount::Args),
     List(list::Args),
     Man(ManArgs),
     Completions(CompletionArgs),
@@ -53,7 +51,6 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
-        Command::Mount(args) => mount::run(&args),
         Command::List(args) => list::run(&args),
         Command::Man(args) => pages::man(&args.directory, Cli::command()),
         Command::Completions(args) => pages::completions(args.shell, Cli::command()),

@@ -6,23 +6,23 @@
 //! | [`locks`] | the locks of a kernel, before or after a paper's patch, or today's |
 //! | `dcache` | the dentry cache: names, places, paths, reclaim |
 //! | `walk` | from a path to a dentry |
-//! | [`inode`] | files, directories and other nodes behind the names |
+//! | [`inode`] | files, directories, symbolic links and named pipes behind the names |
 //! | [`journal`] | the cost of a change in a file system with a journal |
 //! | `ops` | the operations |
 //!
 //! docs/design.md explains it.
 //!
 //! ```
-//! use turnwise_vfs::{Config, Context, Follow, Metal, OpenFlags, RenameFlags, Vfs, locks::Today};
+//! use turnwise_vfs::{Config, Context, Follow, Metal, OpenFlags, Vfs, locks::Today};
 //!
 //! # fn main() -> Result<(), turnwise_vfs::Errno> {
-//! let fs = Vfs::<Metal, Today>::new(Config::default())?;
+//! let fs = Vfs::<Metal, Today>::new(Config::default());
 //! let root = fs.root();
 //! let cx = Context::new(&root, &root);
 //! fs.mkdir(&cx, b"/etc", 0o755)?;
 //! let file = fs.open(&cx, b"/etc/motd", OpenFlags::CREATE | OpenFlags::WRONLY, 0o644)?;
 //! file.write(0, b"hello")?;
-//! fs.rename(&cx, b"/etc", b"/usr", RenameFlags::empty())?;
+//! fs.rename(&cx, b"/etc", b"/usr")?;
 //! assert_eq!(fs.d_path(&cx, file.path())?, b"/usr/motd");
 //! assert_eq!(fs.stat(&cx, b"usr/motd", Follow::Yes)?.size, 5);
 //! # Ok(())
@@ -36,7 +36,6 @@ pub mod host;
 pub mod inode;
 pub mod journal;
 pub mod locks;
-mod mount;
 mod ops;
 mod path;
 mod vfs;
@@ -45,9 +44,9 @@ mod walk;
 pub use errno::Errno;
 pub use file::File;
 pub use host::{Host, Metal, Work};
-pub use inode::{DirEntry as Entry, Kind, SetAttributes, SetTime, Stat};
+pub use inode::{DirEntry as Entry, Kind, Stat};
 pub use locks::LockSet;
 pub use path::{Context, Follow, Path};
-pub use rustix::fs::{OFlags as OpenFlags, RenameFlags};
+pub use rustix::fs::OFlags as OpenFlags;
 pub use vfs::{Config, Stats, Vfs};
 pub use walk::{LINKS_FOLLOWED_MAX, PATH_MAX};

@@ -1,12 +1,10 @@
 //! The file system as a whole.
 
 use crate::dcache::{Counter, Dcache, DentryPtr};
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::{Inode, Space, Usage};
 use crate::journal::{self, Journal};
 use crate::locks::LockSet;
-use crate::mount::{Mount, MountPtr};
 use crate::path::Path;
 use std::fmt;
 use turnwise::Lock;
@@ -20,34 +18,16 @@ pub struct Config {
     pub cache_bytes: usize,
     /// Bytes of data in files; `None`: no limit.
     pub data_bytes: Option<u64>,
-    /// Files, directories and other nodes; `None`: no limit.
-    pub max_inodes: Option<u64>,
     /// Whether changes go through a journal, and which.
     pub journal: Option<journal::Config>,
     /// Decides which names share a hash chain. The same seed gives the same chains.
     pub seed: u64,
-    /// Permission bits of the first directory.
-    pub root_permissions: u32,
-    /// The user it belongs to.
-    pub root_uid: u32,
-    /// The group it belongs to.
-    pub root_gid: u32,
 }
 
 impl Default for Config {
-    /// Returns 65536 chains, 64 MiB of unused dentries, no other limits, no journal.
+    /// Returns 65536 chains, 64 MiB of unused dentries, no limit of data, no journal.
     fn default() -> Config {
-        Config {
-            buckets_log2: 16,
-            cache_bytes: 64 << 20,
-            data_bytes: None,
-            max_inodes: None,
-            journal: None,
-            seed: 0x7472_6e77_6973_6531,
-            root_permissions: 0o755,
-            root_uid: 0,
-            root_gid: 0,
-        }
+        Config { buckets_log2: 16, cache_bytes: 64 << 20, data_bytes: None, journal: None, seed: 0x7472_6e77_6973_6531 }
     }
 }
 
@@ -58,8 +38,6 @@ pub struct Stats {
     pub dentries: u64,
     /// Dentries in the list of unused ones (some may be in use again).
     pub unused: u64,
-    /// Their bytes.
-    pub unused_bytes: u64,
     /// Dentries made since the start.
     pub made: u64,
     /// Dentries reclaimed although their name was still good.
@@ -72,14 +50,10 @@ pub struct Stats {
     pub paths_read_again: u64,
     /// Dentries in the longest hash chain.
     pub longest_chain: u64,
-    /// Hash chains with dentries in them.
-    pub chains_used: u64,
     /// Inodes that there are.
     pub inodes: u64,
     /// Bytes of data, in whole pages.
     pub data_bytes: u64,
-    /// Transactions that the journal committed.
-    pub commits: u64,
 }
 
 /// A file system.
@@ -88,74 +62,48 @@ pub struct Vfs<H: Host, L: LockSet<H::Platform>> {
     pub(crate) journal: Option<Journal<H, L>>,
     /// Held while a directory changes its parent (`s_vfs_rename_mutex`).
     pub(crate) rename_mutex: Lock<L::Mutex, ()>,
-    /// All trees, the first one first.
-    pub(crate) mounts: Lock<L::Mutex, Vec<MountPtr<H, L>>>,
-    first: MountPtr<H, L>,
+    /// The first directory, with a reference.
+    root: DentryPtr<H, L>,
 }
 
-// SAFETY: the pointers are to mounts, which threads share.
+// SAFETY: the pointer is to a dentry, which threads share.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Vfs<H, L> {}
-// SAFETY: threads share the mounts, and the vector of them is behind a lock.
+// SAFETY: threads share the dentry, and nothing changes the pointer.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Vfs<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Creates an empty file system: one directory.
-    ///
-    /// # Errors
-    /// `NOSPC` if there may be no inodes.
-    pub fn new(config: Config) -> Result<Self, Errno> {
-        let space = Space::new(config.data_bytes, config.max_inodes);
-        let inode = Inode::root(&space, config.root_permissions, config.root_uid, config.root_gid)?;
+    pub fn new(config: Config) -> Self {
+        let space = Space::new(config.data_bytes);
+        let inode = Inode::root(&space);
         let dcache = Dcache::new(config.buckets_log2, config.cache_bytes, config.seed, space);
         // SAFETY: just made; the dentry takes over its reference.
         let root = dcache.root(unsafe { inode.as_ref() });
-        let first = H::allocate(Mount::new(root, None));
-        Ok(Vfs {
-            dcache,
-            journal: config.journal.map(Journal::new),
-            rename_mutex: Lock::new_in(()),
-            mounts: Lock::new_in(vec![first]),
-            first,
-        })
-    }
-
-    pub(crate) fn first_mount(&self) -> MountPtr<H, L> {
-        self.first
-    }
-
-    pub(crate) fn first_dentry(&self) -> DentryPtr<H, L> {
-        // SAFETY: mounts live as long as the file system.
-        unsafe { self.first.as_ref() }.root
+        Vfs { dcache, journal: config.journal.map(Journal::new), rename_mutex: Lock::new_in(()), root }
     }
 
     /// Returns the root directory.
     pub fn root(&self) -> Path<'_, H, L> {
-        let dentry = self.first_dentry();
-        // SAFETY: contract of `Dcache::get`: the mount has a reference to its root.
-        unsafe { self.dcache.get(dentry) };
-        Path { fs: self, mount: self.first, dentry }
+        // SAFETY: contract of `Dcache::get`: the file system has a reference to its root.
+        unsafe { self.dcache.get(self.root) };
+        Path { fs: self, dentry: self.root }
     }
 
     /// Returns what is in the cache and what happened to it. Walks all hash chains.
     pub fn stats(&self) -> Stats {
         let read = |counter| self.dcache.counters.read(counter);
-        let (unused, unused_bytes) = self.dcache.unused();
-        let (longest_chain, chains_used) = self.dcache.chains();
         let usage = self.usage();
         Stats {
             dentries: read(Counter::Made).wrapping_sub(read(Counter::Killed)),
-            unused: unused as u64,
-            unused_bytes: unused_bytes as u64,
+            unused: self.dcache.unused() as u64,
             made: read(Counter::Made),
             reclaimed: read(Counter::Reclaimed),
             missed: read(Counter::Missed),
             restarted: read(Counter::Restarted),
             paths_read_again: read(Counter::ReadAgain),
-            longest_chain: longest_chain as u64,
-            chains_used: chains_used as u64,
+            longest_chain: self.dcache.longest_chain() as u64,
             inodes: usage.inodes_used,
             data_bytes: usage.pages_used * crate::inode::PAGE_BYTES,
-            commits: self.journal.as_ref().map_or(0, |journal| journal.commits().into()),
         }
     }
 
@@ -177,22 +125,10 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Vfs<H, L> {
     fn drop(&mut self) {
-        // No path lives any more, so all dentries except the roots and the mount points are unused, or have children.
-        let mounts = std::mem::take(self.mounts.get_mut());
-        for mount in mounts.iter().rev() {
-            // SAFETY: mounts live until the end of this function.
-            let in_mount = unsafe { mount.as_ref() };
-            self.detach_mount(in_mount);
-            while self.dcache.shrink(usize::MAX) > 0 {}
-        }
+        // No path lives any more, so all dentries but the root's are unused, or have children.
         while self.dcache.shrink(usize::MAX) > 0 {}
-        for mount in mounts {
-            // SAFETY: its own reference to its root; the mount is no longer in use.
-            unsafe {
-                self.dcache.end(&H::pin(), mount.as_ref().root);
-                H::free(mount);
-            }
-        }
+        // SAFETY: the file system's own reference, the last one; the root is no longer in use.
+        unsafe { self.dcache.end(&H::pin(), self.root) };
     }
 }
 

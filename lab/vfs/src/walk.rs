@@ -12,13 +12,11 @@
 
 use crate::Vfs;
 use crate::dcache::dentry::{Dentry, What};
-use crate::dcache::paths::Spot;
 use crate::dcache::{Counter, DentryPtr, hash};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{Inode, NAME_MAX};
 use crate::locks::LockSet;
-use crate::mount::MountPtr;
 use crate::path::{Context, Follow, Path};
 use std::borrow::Cow;
 use std::mem::ManuallyDrop;
@@ -78,7 +76,6 @@ enum Goal {
 pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     fs: &'fs Vfs<H, L>,
     cx: Context<'w, 'fs, H, L>,
-    mount: MountPtr<H, L>,
     at: DentryPtr<H, L>,
     /// We have a reference to `at`.
     counted: bool,
@@ -195,7 +192,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             unsafe { fs.dcache.get(cx.at.dentry) };
         }
         let (from_root, root_counted) = (false, false);
-        Walker { fs, cx: *cx, mount: cx.at.mount, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
+        Walker { fs, cx: *cx, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
     }
 
     /// Returns the dentry where the walk is.
@@ -210,7 +207,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         self.arrive(path, follow)?;
         self.count()?;
         self.counted = false; // the path takes it over
-        Ok(Path { fs: self.fs, mount: self.mount, dentry: self.at })
+        Ok(Path { fs: self.fs, dentry: self.at })
     }
 
     /// Goes to the end of the path, perhaps without a reference to what is there.
@@ -236,7 +233,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 Run::Last(last) => {
                     self.count()?;
                     self.pin = None;
-                    let parent = ManuallyDrop::new(Path { fs: self.fs, mount: self.mount, dentry: self.at });
+                    let parent = ManuallyDrop::new(Path { fs: self.fs, dentry: self.at });
                     let work = work.take().expect("a walk that ends here is the last one");
                     return Ok(work(&parent, last));
                 }
@@ -261,16 +258,15 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     fn run<'p>(&mut self, path: &'p [u8], goal: Goal) -> Result<Run<'p>, Stop> {
         let mut rest = path;
         if rest.first() == Some(&b'/') {
-            self.go_to(self.cx.root.spot())?;
+            self.go_to(self.cx.root.dentry)?;
             self.from_root = true;
             rest = without_slashes(rest);
         }
         let mut number = self.directory(rest)?;
-        if !self.counted && self.cx.uid == 0 {
+        if !self.counted {
             (rest, number) = self.glide(rest, number);
         }
         while !rest.is_empty() {
-            self.cx.may_search(self.here())?;
             let (len, hash) = hash::component(self.fs.dcache.seed, number, rest); // step W1
             if len > NAME_MAX {
                 return Err(Stop::Failed(Errno::NAMETOOLONG));
@@ -302,10 +298,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 What::Directory(own) => {
                     number = own;
                     self.step_to(child);
-                    if in_child.mounted().is_some() {
-                        self.enter_mounts()?;
-                        number = self.directory(rest)?;
-                    }
+                    in_child.charge_look(); // is something mounted there?
                 }
                 what => return self.not_a_directory(child, what, behind, goal),
             }
@@ -313,9 +306,8 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
     }
 
-    /// Handles the common case in a tight loop, for users who may search everything: names of cached directories, none
-    /// of them the last component. Stops before anything else; returns the rest of the path, and the number of the
-    /// present directory.
+    /// Handles the common case in a tight loop: names of cached directories, none of them the last component. Stops
+    /// before anything else; returns the rest of the path, and the number of the present directory.
     #[inline(always)]
     fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
         let dcache = &self.fs.dcache;
@@ -335,9 +327,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             let What::Directory(own) = in_child.what() else {
                 break;
             };
-            if in_child.mounted().is_some() {
-                break;
-            }
+            in_child.charge_look(); // is something mounted there?
             H::charge(Work::Component);
             (at, number, rest) = (child, own, next); // step W3
         }
@@ -427,59 +417,22 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// Enters what is mounted on the present directory.
-    #[cold]
-    fn enter_mounts(&mut self) -> Result<(), Stop> {
-        while let Some(mount) = self.here().mounted() {
-            // SAFETY: mounts stay, and have a reference to their root.
-            let root = unsafe { mount.as_ref() }.root;
-            self.go_to((mount, root))?;
-        }
-        Ok(())
-    }
-
     /// Goes to a place that we know under the pin.
-    fn go_to(&mut self, to: Spot<H, L>) -> Result<(), Stop> {
+    fn go_to(&mut self, to: DentryPtr<H, L>) -> Result<(), Stop> {
         if self.counted {
             // SAFETY: pinned, or a reference exists.
-            if !L::get_found(&unsafe { to.1.as_ref() }.busy.count) {
+            if !L::get_found(&unsafe { to.as_ref() }.busy.count) {
                 return Err(Stop::Again);
             }
         }
-        self.step_to(to.1);
-        self.mount = to.0;
+        self.step_to(to);
         Ok(())
     }
 
     /// Goes to the parent, unless we are at the root.
     fn up(&mut self) -> Result<(), Stop> {
-        let mut spot = (self.mount, self.at);
-        loop {
-            // SAFETY: pinned; mounts stay.
-            let (mount, dentry) = unsafe { (spot.0.as_ref(), spot.1.as_ref()) };
-            if spot == self.cx.root.spot() {
-                break;
-            }
-            let parent = dentry.place().parent();
-            if spot.1 != mount.root && parent != spot.1 {
-                spot.1 = parent;
-                break;
-            }
-            match mount.point() {
-                Some(point) => spot = point,
-                None => break,
-            }
-        }
-        self.go_to(spot)?;
-        while let Some(mount) = self.here().mounted() {
-            if self.cx.root.spot() == (self.mount, self.at) {
-                break;
-            }
-            // SAFETY: mounts stay, and have a reference to their root.
-            let root = unsafe { mount.as_ref() }.root;
-            self.go_to((mount, root))?;
-        }
-        Ok(())
+        let parent = if self.at == self.cx.root.dentry { self.at } else { self.here().place().parent() };
+        self.go_to(parent)
     }
 
     /// Returns where to continue from a symbolic link in the current directory.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise::platform::Native;
 use turnwise_vfs::locks::{Linux37Patch2, Linux310, Linux310Dcache, Linux312, LockSet, Today};
-use turnwise_vfs::{Config, Context, Errno, Follow, Kind, Metal, OpenFlags, Path, RenameFlags, Vfs};
+use turnwise_vfs::{Config, Context, Errno, Follow, Kind, Metal, OpenFlags, Path, Vfs};
 
 type Fs<L> = Vfs<Metal, L>;
 
@@ -65,13 +65,13 @@ fn make<L: LockSet<Native>>(fs: &Fs<L>, directories: &[&str], files: &[&str]) {
 
 fn rename<L: LockSet<Native>>(fs: &Fs<L>, from: &str, to: &str) -> Result<(), Errno> {
     let root = fs.root();
-    fs.rename(&Context::new(&root, &root), from.as_bytes(), to.as_bytes(), RenameFlags::empty())
+    fs.rename(&Context::new(&root, &root), from.as_bytes(), to.as_bytes())
 }
 
 /// Two levels are renamed in turns, and the leaf is moved from directory to directory, so that only some pairs of names
 /// ever exist. No thread may see another.
 fn paths_are_never_torn<L: LockSet<Native>>() {
-    let fs = Fs::<L>::new(crowded(0)).expect("a file system");
+    let fs = Fs::<L>::new(crowded(0));
     make(&fs, &["/p0", "/l", "/r", "/l/a0", "/l/a0/deep"], &["/p0/f0", "/l/a0/deep/file"]);
     let root = fs.root();
     let cx = Context::new(&root, &root);
@@ -118,7 +118,7 @@ fn paths_are_never_torn<L: LockSet<Native>>() {
 
 /// What stays where it is must be found all the time, whatever happens in its chain and however often it is reclaimed.
 fn what_stays_is_always_found<L: LockSet<Native>>(cache_bytes: usize) {
-    let fs = Fs::<L>::new(crowded(cache_bytes)).expect("a file system");
+    let fs = Fs::<L>::new(crowded(cache_bytes));
     make(&fs, &["/stay", "/stay/a", "/stay/a/b", "/m", "/n"], &["/stay/a/b/file", "/m/x", "/over"]);
     let root = fs.root();
     let cx = Context::new(&root, &root);
@@ -154,7 +154,7 @@ fn what_stays_is_always_found<L: LockSet<Native>>(cache_bytes: usize) {
 
 /// Several threads create, remove and look up the same few names.
 fn names_come_and_go<L: LockSet<Native>>() {
-    let fs = Fs::<L>::new(crowded(2_000)).expect("a file system");
+    let fs = Fs::<L>::new(crowded(2_000));
     let root = fs.root();
     let cx = Context::new(&root, &root);
     let (clock, made, removed) = (Clock::start(), AtomicU64::new(0), AtomicU64::new(0));
@@ -210,7 +210,7 @@ fn tree<L: LockSet<Native>>(fs: &Fs<L>) -> Vec<(Vec<u8>, Kind)> {
 
 fn list<L: LockSet<Native>>(fs: &Fs<L>, at: &Path<'_, Metal, L>, all: &mut Vec<(Vec<u8>, Kind)>) {
     let root = fs.root();
-    let directory = fs.open(&Context::new(&root, at), b".", OpenFlags::DIRECTORY, 0).expect("a directory");
+    let directory = fs.open(&Context::new(&root, at), b".", OpenFlags::RDONLY, 0).expect("a directory");
     let mut names = Vec::new();
     let shown = directory.readdir(0, |entry| {
         names.push((entry.name.to_vec(), entry.kind));
@@ -220,7 +220,7 @@ fn list<L: LockSet<Native>>(fs: &Fs<L>, at: &Path<'_, Metal, L>, all: &mut Vec<(
     let below = names.iter().filter(|entry| entry.1 == Kind::Directory).count() as u32;
     assert_eq!(at.stat().links, below, "links of a directory: itself, its name, and each `..` in it");
     for (name, kind) in names.into_iter().skip(2) {
-        let child = at.child(&name).expect("what readdir shows is there");
+        let child = fs.lookup(&Context::new(&root, at), &name, Follow::No).expect("what readdir shows is there");
         assert_eq!(child.stat().kind, kind);
         all.push((fs.d_path(&Context::new(&root, &root), &child).expect("a path"), kind));
         if kind == Kind::Directory {
@@ -231,7 +231,7 @@ fn list<L: LockSet<Native>>(fs: &Fs<L>, at: &Path<'_, Metal, L>, all: &mut Vec<(
 
 /// Directories are renamed into each other at random: no cycles, nothing lost, and no deadlock.
 fn directories_move_about<L: LockSet<Native>>() {
-    let fs = Fs::<L>::new(crowded(3_000)).expect("a file system");
+    let fs = Fs::<L>::new(crowded(3_000));
     let names = ["/a", "/b", "/c", "/d"];
     make(&fs, &names, &["/a/fa", "/b/fb", "/c/fc", "/d/fd"]);
     let root = fs.root();
@@ -248,10 +248,9 @@ fn directories_move_about<L: LockSet<Native>>() {
                         (0..depth).map(|_| names[random.usize(..4)]).collect::<String>()
                     };
                     let (from, to) = (path(), path());
-                    let flags = if thread == 0 { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-                    match fs.rename(cx, from.as_bytes(), to.as_bytes(), flags) {
+                    match fs.rename(cx, from.as_bytes(), to.as_bytes()) {
                         Ok(()) => _ = moved.fetch_add(1, Relaxed),
-                        Err(Errno::NOENT | Errno::INVAL | Errno::EXIST | Errno::NOTEMPTY) => {}
+                        Err(Errno::NOENT | Errno::INVAL | Errno::NOTEMPTY) => {}
                         Err(errno) => panic!("{from} to {to}: {errno}"),
                     }
                 })
@@ -277,7 +276,7 @@ fn directories_move_about<L: LockSet<Native>>() {
 
 /// Working directories that are moved and removed under the processes in them.
 fn working_directories_go<L: LockSet<Native>>() {
-    let fs = Fs::<L>::new(crowded(0)).expect("a file system");
+    let fs = Fs::<L>::new(crowded(0));
     make(&fs, &["/w", "/w/x"], &[]);
     let root = fs.root();
     let cx = Context::new(&root, &root);

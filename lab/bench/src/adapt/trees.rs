@@ -39,7 +39,7 @@ pub struct Known<L: LockSet<Native>> {
 
 impl<L: LockSet<Native>> Known<L> {
     fn files() -> Result<Vfs<Metal, L>> {
-        let fs = Vfs::new(Config { buckets_log2: 12, ..Config::default() })?;
+        let fs = Vfs::new(Config { buckets_log2: 12, ..Config::default() });
         {
             let root = fs.root();
             let cx = Cx::new(&root, &root);

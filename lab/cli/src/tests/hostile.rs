@@ -1,5 +1,5 @@
-//! Hostile command lines. Machine files and reports are in `sim/tests` and `bench/tests`, requests to a
-//! mount in `mount/tests`: next to the code that they call.
+//! Hostile command lines. Machine files and reports are in `sim/tests` and `bench/tests`: next to the code that they
+//! call.
 
 use crate::{Cli, PRODUCT};
 use std::fmt::Display;
@@ -23,7 +23,6 @@ fn fuzz_lab_command() {
         "sim validate --curves --quick --markdown v.md",
         "calibrate --quick --cpus 0-1",
         "reproduce mutex-spinners --quick --jobs 2 --from r.json --html r.html",
-        "mount --size 64MiB --inodes 1000 --locks linux-3.10 --kernel-cache 0s --threads 2 /tmp/files",
         "completions bash",
     ];
     check("lab-command", 300, lines.map(|line| line.replace(' ', "\0").into()).to_vec(), |input| {

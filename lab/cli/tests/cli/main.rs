@@ -7,7 +7,6 @@ mod cluster;
 #[allow(dead_code, reason = "the tests of `turnwise` need all of it")]
 mod common;
 mod list;
-mod mount;
 mod plugins;
 mod reproduce;
 mod sim;

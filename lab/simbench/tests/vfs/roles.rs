@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use turnwise_sim::{Placed, Sim};
 use turnwise_simbench::Simulated;
-use turnwise_vfs::{Config, Context, Errno, Follow, LockSet, OpenFlags, Path, RenameFlags, Vfs, journal};
+use turnwise_vfs::{Config, Context, Errno, Follow, LockSet, OpenFlags, Path, Vfs, journal};
 
 /// The file system.
 pub(crate) struct Fs<L: LockSet<Sim>>(Vfs<Simulated, L>);
@@ -67,7 +67,7 @@ impl<L: LockSet<Sim>> Fs<L> {
         let journal =
             journal.then(|| journal::Config { handles_per_commit: 8, commit_ns: 2_000, ..Default::default() });
         let config = Config { buckets_log2: 1, cache_bytes: 4 << 10, journal, ..Config::default() };
-        let fs = Vfs::new(config).expect("no limits");
+        let fs = Vfs::new(config);
         {
             let root = fs.root();
             let cx = Context::new(&root, &root);
@@ -143,7 +143,7 @@ fn open_all<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> [P<'fs
 
 /// Renames an object that no other thread renames.
 fn move_it<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, from: &str, to: &str) {
-    let moved = fs.0.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::NOREPLACE);
+    let moved = fs.0.rename(cx, from.as_bytes(), to.as_bytes());
     assert_eq!(moved, Ok(()), "{from} to {to}: nobody else moves it");
     assert_eq!(find(fs, cx, from.as_bytes()).err(), Some(Errno::NOENT), "it was moved to {to}");
 }
@@ -157,7 +157,7 @@ fn moves_d_and_e<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
         for [from, to] in [[0, 1], [1, 0]].map(|places| places.map(|place: usize| PLACES_OF_D[place])) {
             move_it(fs, cx, from, to);
             let below = format!("{to}/stays/x");
-            let into_itself = fs.0.rename(cx, to.as_bytes(), below.as_bytes(), RenameFlags::empty());
+            let into_itself = fs.0.rename(cx, to.as_bytes(), below.as_bytes());
             assert_eq!(into_itself, Err(Errno::INVAL));
             Sim::progress();
         }
@@ -237,7 +237,7 @@ fn makes<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, number: usiz
                 Ok(()) => assert!(model.remove(&a).is_some(), "it was not there"),
                 Err(errno) => assert_eq!((errno, model.contains_key(&a)), (Errno::NOENT, false)),
             },
-            3 => match fs.0.rename(cx, &a, &b, RenameFlags::empty()) {
+            3 => match fs.0.rename(cx, &a, &b) {
                 // Two names of one file stay as they are.
                 Ok(()) if model[&a] == *model.get(&b).unwrap_or(&u64::MAX) => {}
                 Ok(()) => {
@@ -281,7 +281,7 @@ fn reclaims<L: LockSet<Sim>>(fs: &Fs<L>) {
 
 /// Returns the names in `/shared`, but for `.` and `..`.
 fn list<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> Vec<Vec<u8>> {
-    let shared = fs.0.open(cx, b"/shared", OpenFlags::RDONLY | OpenFlags::DIRECTORY, 0).expect("it stays");
+    let shared = fs.0.open(cx, b"/shared", OpenFlags::RDONLY, 0).expect("it stays");
     let (mut names, mut cursor) = (Vec::new(), 0);
     loop {
         // A few at a time, so that something happens in between.

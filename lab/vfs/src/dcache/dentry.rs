@@ -8,7 +8,6 @@
 //! | `next` | the next one in the hash chain | under the chain's lock |
 //! | `what` | number and kind of the inode; 0: negative | with `inode` |
 //! | `inode` | the inode; null: negative | create, under the directory's `i_mutex` |
-//! | `mounted` | what is mounted here | mount, umount, under the lock of the mounts |
 //! | `count` | references, with `d_lock` | any thread that has or gets one |
 //! | `state` | [`UNHASHED`], [`LISTED`], [`REFERENCED`] | see there |
 //! | `newer`, `older` | neighbours in the list of unused ones | under the list's lock |
@@ -34,7 +33,6 @@ use super::place::Place;
 use crate::host::Host;
 use crate::inode::{Inode, Kind};
 use crate::locks::{Count, LockSet};
-use crate::mount::Mount;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
@@ -57,7 +55,6 @@ pub(crate) struct Dentry<H: Host, L: LockSet<H::Platform>> {
     pub(super) next: Ptr<H, Dentry<H, L>>,
     what: U64<H>,
     inode: Ptr<H, Inode<H, L>>,
-    mounted: Ptr<H, Mount<H, L>>,
     pub(crate) busy: Busy<H, L>,
 }
 
@@ -116,7 +113,6 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
             next: Word::new(null_mut()),
             what: Word::new(0),
             inode: Word::new(null_mut()),
-            mounted: Word::new(null_mut()),
             busy: Busy {
                 count: L::Count::with_references(1),
                 state: Word::new(0),
@@ -175,16 +171,11 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         self.what.store(word_for(inode), Release);
     }
 
-    /// Returns what is mounted here. Mounts live as long as the file system.
-    #[inline]
-    pub(crate) fn mounted(&self) -> Option<NonNull<Mount<H, L>>> {
-        // ORDERING dentry.mounted: pairs with the store in `set_mounted`.
-        NonNull::new(self.mounted.load(Acquire))
-    }
-
-    pub(crate) fn set_mounted(&self, mount: Option<NonNull<Mount<H, L>>>) {
-        // ORDERING dentry.mounted: pairs with the load in `mounted`.
-        self.mounted.store(mount.map_or(null_mut(), NonNull::as_ptr), Release);
+    /// Charges a look of the kernel's that decides nothing here: whether something is mounted on the dentry, or whether
+    /// the user may do something with its inode. All users are root, and there is one tree.
+    #[inline(always)]
+    pub(crate) fn charge_look(&self) {
+        H::Platform::touch(std::ptr::from_ref(&self.what).cast(), size_of_val(&self.what), false);
     }
 
     /// Notes a use of a dentry in this state: if it is in the list, reclaim shall spare it. (If it leaves the list

@@ -255,12 +255,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
 
     /// Moves a dentry to another place, where `over` is detached. The caller has references to all, and the `i_mutex`
     /// of both directories.
-    pub(crate) fn rename(
-        &self,
-        moved: DentryPtr<H, L>,
-        to: (DentryPtr<H, L>, u64, &[u8]),
-        over: Option<DentryPtr<H, L>>,
-    ) {
+    pub(crate) fn rename(&self, moved: DentryPtr<H, L>, to: (DentryPtr<H, L>, u64, &[u8]), over: DentryPtr<H, L>) {
         let (parent, hash, name) = to;
         // SAFETY: contract of `Dcache::get`: the caller has references.
         let dentry = unsafe {
@@ -269,36 +264,17 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         };
         let place = H::allocate(Place::new(parent, hash, name));
         let renaming = self.rename.0.write();
-        if let Some(over) = over {
-            self.table.unhash(over);
-        }
+        self.table.unhash(over);
         let old = self.rehash(moved, dentry, place);
         drop(renaming);
-        if let Some(over) = over {
-            // SAFETY: the caller has a reference.
-            self.lru.0.remove(unsafe { over.as_ref() });
-        }
+        // SAFETY: the caller has a reference.
+        self.lru.0.remove(unsafe { over.as_ref() });
         // SAFETY: the old place kept a reference to the old parent, which the caller uses too.
         unsafe {
             let old_parent = old.as_ref().parent();
             H::retire(&H::pin(), old);
             self.put(old_parent);
         }
-    }
-
-    /// Exchanges the places of two dentries. The caller has references to both, and the `i_mutex` of both directories.
-    pub(crate) fn exchange(&self, a: DentryPtr<H, L>, b: DentryPtr<H, L>) {
-        // SAFETY: the caller has references, and no other thread renames them meanwhile.
-        let (in_a, in_b) = unsafe { (a.as_ref(), b.as_ref()) };
-        let copy_of = |place: &Place<H, L>| H::allocate(Place::new(place.parent(), place.hash(), place.name()));
-        let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
-        let renaming = self.rename.0.write();
-        let old = [self.rehash(a, in_a, place_b), self.rehash(b, in_b, place_a)];
-        drop(renaming);
-        // The references to the parents change hands as the places do.
-        let pin = H::pin();
-        // SAFETY: no later pin can find them.
-        old.into_iter().for_each(|place| unsafe { H::retire(&pin, place) });
     }
 
     /// Under `rename_lock`: makes the dentry found at its new place. Returns the old one.
@@ -310,13 +286,13 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         old
     }
 
-    /// Returns the number of dentries in the list of unused ones, and their bytes.
-    pub(crate) fn unused(&self) -> (usize, usize) {
-        self.lru.0.len()
+    /// Returns the number of dentries in the list of unused ones.
+    pub(crate) fn unused(&self) -> usize {
+        self.lru.0.len().0
     }
 
-    /// Returns the longest chain, and how many are not empty.
-    pub(crate) fn chains(&self) -> (usize, usize) {
-        self.table.lengths()
+    /// Returns the number of dentries in the longest chain.
+    pub(crate) fn longest_chain(&self) -> usize {
+        self.table.longest()
     }
 }

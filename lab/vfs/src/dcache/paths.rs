@@ -12,20 +12,7 @@ use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::Inode;
 use crate::locks::{LockSet, PathsBy, Rename};
-use crate::mount::MountPtr;
 use turnwise::raw::RawLock;
-
-/// A place in the tree of trees.
-pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
-
-/// How a path ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reached {
-    /// At the requested root.
-    Root,
-    /// At another one: the spot does not lie below that root.
-    Outside,
-}
 
 /// A path that grows to the left, in the caller's buffer.
 pub(crate) struct Prepend<'b> {
@@ -57,30 +44,31 @@ impl<'b> Prepend<'b> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
-    /// Writes the path from `root` to `spot`, put before what `out` holds. The caller has references to both.
-    pub(crate) fn path(&self, spot: Spot<H, L>, root: Spot<H, L>, out: &mut Prepend<'_>) -> Result<Reached, Errno> {
+    /// Writes the path from `root` to `at`, put before what `out` holds; from the first directory, if `at` does not lie
+    /// below `root`. The caller has references to both.
+    pub(crate) fn path(&self, at: DentryPtr<H, L>, root: DentryPtr<H, L>, out: &mut Prepend<'_>) -> Result<(), Errno> {
         let rename = &self.rename.0;
         let pin = H::pin();
         match L::Rename::PATHS {
             PathsBy::Writer => {
                 let _alone = rename.write();
-                self.climb(&pin, spot, root, out, locked)
+                self.climb(&pin, at, root, out, locked)
             }
             PathsBy::Blocking => {
                 let _no_renames = rename.read();
-                self.climb(&pin, spot, root, out, locked)
+                self.climb(&pin, at, root, out, locked)
             }
             PathsBy::SequenceThenBlocking => {
                 let start = out.start;
                 let sequence = rename.raw().read_begin();
-                let reached = self.climb(&pin, spot, root, out, free);
+                let read = self.climb(&pin, at, root, out, free);
                 if !L::read_again(rename.raw(), sequence) {
-                    return reached;
+                    return read;
                 }
                 out.start = start;
                 self.counters.add(Counter::ReadAgain);
                 let _no_renames = rename.read();
-                self.climb(&pin, spot, root, out, free)
+                self.climb(&pin, at, root, out, free)
             }
         }
     }
@@ -90,29 +78,25 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     fn climb(
         &self,
         _pin: &H::Pin,
-        mut spot: Spot<H, L>,
-        root: Spot<H, L>,
+        mut at: DentryPtr<H, L>,
+        root: DentryPtr<H, L>,
         out: &mut Prepend<'_>,
         add: impl Fn(&Dentry<H, L>, &Place<H, L>, &mut Prepend<'_>) -> Result<(), Errno>,
-    ) -> Result<Reached, Errno> {
-        while spot != root {
+    ) -> Result<(), Errno> {
+        while at != root {
             // SAFETY: pinned since before the first one, to which the caller has a reference; each one was a parent of
-            // the one before after that (invariant 1 of `dentry`). Mounts stay.
-            let (mount, dentry) = unsafe { (spot.0.as_ref(), spot.1.as_ref()) };
+            // the one before after that (invariant 1 of `dentry`).
+            let dentry = unsafe { at.as_ref() };
             let place = dentry.place();
-            if spot.1 == mount.root || place.parent() == spot.1 {
-                match mount.point() {
-                    Some(point) => spot = point,
-                    None => return Ok(Reached::Outside),
-                }
-                continue;
+            if place.parent() == at {
+                break;
             }
             H::charge(Work::Component);
             add(dentry, place, out)?;
             out.add(b"/")?;
-            spot.1 = place.parent();
+            at = place.parent();
         }
-        Ok(Reached::Root)
+        Ok(())
     }
 
     /// Returns the parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
@@ -140,10 +124,9 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         parent.inode().map_or(0, Inode::number)
     }
 
-    /// Returns whether `spot` is `ancestor` or below it in the same tree. No directory changes its parent meanwhile.
-    pub(crate) fn is_below(&self, spot: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
+    /// Returns whether `at` is `ancestor` or below it. No directory changes its parent meanwhile.
+    pub(crate) fn is_below(&self, mut at: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
         let _pin = H::pin();
-        let mut at = spot;
         loop {
             if at == ancestor {
                 return true;

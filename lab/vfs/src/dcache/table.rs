@@ -113,9 +113,9 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         dentry.busy.state.fetch_or(UNHASHED, Relaxed);
     }
 
-    /// Lengths of the chains: the longest, and how many are not empty.
-    pub(super) fn lengths(&self) -> (usize, usize) {
-        let (mut longest, mut used) = (0, 0);
+    /// Returns the length of the longest chain.
+    pub(super) fn longest(&self) -> usize {
+        let mut longest = 0;
         // SAFETY: allocated in `new`, freed in `drop`.
         for bucket in unsafe { self.buckets.as_ref() } {
             let _locked = bucket.lock.lock();
@@ -127,8 +127,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
                 at = dentry.next.load(Relaxed);
             }
             longest = longest.max(len);
-            used += usize::from(len > 0);
         }
-        (longest, used)
+        longest
     }
 }

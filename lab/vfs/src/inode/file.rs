@@ -3,7 +3,7 @@
 use super::attributes::Kind;
 use super::locked::Locked;
 use super::pages::Pages;
-use super::space::{PAGE_BYTES, Space};
+use super::space::Space;
 use super::{Body, Inode};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
@@ -13,15 +13,6 @@ use turnwise::platform::Word;
 
 /// Bytes that a file may have.
 pub const FILE_BYTES_MAX: u64 = i64::MAX as u64;
-
-/// What [`Inode::seek`] looks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seek {
-    /// Bytes that hold data.
-    Data,
-    /// A hole; the end of the file counts as one.
-    Hole,
-}
 
 /// A file's pages under a lock that readers share. In the kernel readers meet in the pages' reference counts instead:
 /// either way a read writes one word that other readers of the file write too.
@@ -57,22 +48,6 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         Ok(count)
     }
 
-    /// Returns the first byte from `offset` on that is data or a hole.
-    ///
-    /// # Errors
-    /// `NXIO` beyond the end of the file, and where no data follows; `ISDIR`, `INVAL` for anything but a file.
-    pub fn seek(&self, offset: u64, to: Seek) -> Result<u64, Errno> {
-        let pages = self.data()?.read();
-        let size = self.size();
-        if offset >= size {
-            return Err(Errno::NXIO);
-        }
-        match to {
-            Seek::Hole => Ok(pages.next_hole(offset).min(size)),
-            Seek::Data => pages.next_data(offset).filter(|data| *data < size).ok_or(Errno::NXIO),
-        }
-    }
-
     fn size(&self) -> u64 {
         self.words.size.load(Relaxed)
     }
@@ -98,7 +73,7 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         let room = FILE_BYTES_MAX.checked_sub(offset).filter(|room| *room > 0).ok_or(Errno::FBIG)?;
         let from = &from[..from.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
         let mut pages = data.write();
-        let allowed = space.pages.take_up_to(self.number, pages.missing(offset, from.len()));
+        let allowed = space.pages.take(self.number, pages.missing(offset, from.len()));
         let (written, new) = pages.write(offset, from, allowed);
         H::charge(kib(written));
         space.pages.give(self.number, allowed - new);
@@ -111,70 +86,16 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         Ok(written)
     }
 
-    /// Copies bytes to the end of the file; returns how many found room.
+    /// Forgets all bytes.
     ///
     /// # Errors
-    /// As [`Locked::write`].
-    pub fn append(&mut self, space: &Space<H::Platform>, from: &[u8]) -> Result<usize, Errno> {
-        self.write(space, self.size(), from)
-    }
-
-    /// Cuts the file off, or fills it up with a hole.
-    ///
-    /// # Errors
-    /// `FBIG`; `ISDIR`, `INVAL` for anything but a file.
-    pub fn resize(&mut self, space: &Space<H::Platform>, size: u64) -> Result<(), Errno> {
+    /// `ISDIR`; `INVAL` for anything but a file.
+    pub fn empty(&mut self, space: &Space<H::Platform>) -> Result<(), Errno> {
         let data = self.data()?;
-        if size > FILE_BYTES_MAX {
-            return Err(Errno::FBIG);
-        }
         let mut pages = data.write();
-        let gone = if size < self.size() || pages.count() > 0 { pages.cut(size) } else { 0 };
+        let gone = if self.size() > 0 || pages.count() > 0 { pages.clear() } else { 0 };
         space.pages.give(self.number, gone);
-        self.now_has(&pages, size);
-        drop(pages);
-        self.words.touch_modified();
-        Ok(())
-    }
-
-    /// Makes room for a range, so that writing there cannot fail for want of it.
-    ///
-    /// # Errors
-    /// `NOSPC`, and then nothing has changed; `INVAL` for an empty range, `FBIG`, `ISDIR`.
-    pub fn allocate_range(
-        &mut self,
-        space: &Space<H::Platform>,
-        offset: u64,
-        len: u64,
-        keep_size: bool,
-    ) -> Result<(), Errno> {
-        let (data, end) = (self.data()?, range_end(offset, len)?);
-        let range = offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES);
-        // More than fits in memory is refused before it is counted page by page.
-        let bytes = usize::try_from(len).map_err(|_| Errno::FBIG)?;
-        let mut pages = data.write();
-        let missing = pages.missing(offset, bytes);
-        let taken = space.pages.take_up_to(self.number, missing);
-        if taken < missing {
-            space.pages.give(self.number, taken);
-            return Err(Errno::NOSPC);
-        }
-        pages.fill(range);
-        self.now_has(&pages, if keep_size { self.size() } else { self.size().max(end) });
-        drop(pages);
-        self.words.touch_modified();
-        Ok(())
-    }
-
-    /// Makes a range read as zeros, and gives its whole pages back. The size stays.
-    ///
-    /// # Errors
-    /// `INVAL` for an empty range, `FBIG`, `ISDIR`.
-    pub fn punch_hole(&mut self, space: &Space<H::Platform>, offset: u64, len: u64) -> Result<(), Errno> {
-        let (data, end) = (self.data()?, range_end(offset, len)?);
-        let mut pages = data.write();
-        space.pages.give(self.number, pages.punch(offset..end));
-        self.now_has(&pages, self.size());
+        self.now_has(&pages, 0);
         drop(pages);
         self.words.touch_modified();
         Ok(())
@@ -183,13 +104,5 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
     fn now_has(&self, pages: &Pages, size: u64) {
         self.words.pages.store(pages.count(), Relaxed);
         self.words.size.store(size, Relaxed);
-    }
-}
-
-fn range_end(offset: u64, len: u64) -> Result<u64, Errno> {
-    match offset.checked_add(len) {
-        _ if len == 0 => Err(Errno::INVAL),
-        Some(end) if end <= FILE_BYTES_MAX => Ok(end),
-        _ => Err(Errno::FBIG),
     }
 }

@@ -1,6 +1,6 @@
 //! A locked inode: everything that changes it, and a directory's entries.
 
-use super::attributes::{Kind, SET_GID, SetAttributes};
+use super::attributes::Kind;
 use super::directory::{DirEntry, Directory, check_name};
 use super::space::Space;
 use super::{Body, Inode, New};
@@ -11,7 +11,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::LockGuard;
-use turnwise::platform::{IntWord, Word};
+use turnwise::platform::{IntWord, Platform, Word};
 
 /// An inode whose `i_mutex` is held. The lock order is: file system's rename lock, directory, its entry, data.
 pub struct Locked<'a, H: Host, L: LockSet<H::Platform>> {
@@ -51,24 +51,21 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         }
     }
 
-    /// Creates a new inode for this directory, with the directory's group if the directory requires it. The caller gets
-    /// one reference, for the entry that it will make, and a link count that includes this entry.
+    /// Creates a new inode for this directory. The caller gets one reference, for the entry that it will make, and a
+    /// link count that includes this entry.
     ///
     /// # Errors
-    /// `NOSPC` at the limit of inodes, `NOTDIR`, `NOENT` if the directory was removed, `NAMETOOLONG` and `NOENT` for a
-    /// symbolic link's target.
+    /// `NOTDIR`, `NOENT` if the directory was removed, `NAMETOOLONG` and `NOENT` for a symbolic link's target.
     pub fn create(&mut self, space: &Space<H::Platform>, new: &New<'_>) -> Result<NonNull<Inode<H, L>>, Errno> {
         new.check()?;
         if self.is_removed() {
             return Err(Errno::NOENT);
         }
         let number = self.directory_mut()?.number(space);
-        let mut new = *new;
-        if self.inode.words.permissions.load(Relaxed) & SET_GID != 0 {
-            new.gid = self.inode.words.gid.load(Relaxed);
-            new.permissions |= if new.kind == Kind::Directory { SET_GID } else { 0 };
-        }
-        Inode::allocate(space, number, &new)
+        // The kernel looks whether the directory passes its group on (`inode_init_owner`); here there is one group.
+        let permissions = &self.inode.words.permissions;
+        H::Platform::touch(std::ptr::from_ref(permissions).cast(), size_of_val(permissions), false);
+        Ok(Inode::allocate(space, number, new))
     }
 
     /// Returns the inode of this name; its reference stays the directory's.
@@ -119,18 +116,6 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         let kind = unsafe { child.as_ref() }.kind;
         self.entries_changed(-1, 0, u32::from(kind == Kind::Directory));
         Ok(child)
-    }
-
-    /// Makes a name mean another inode, in one step: takes over one reference of the caller's, and returns the old
-    /// one's. The entry moves behind all others for readers of the directory.
-    ///
-    /// # Errors
-    /// `NOTDIR`, `NAMETOOLONG`, `NOENT`; the reference stays the caller's.
-    pub fn replace(&mut self, name: &[u8], child: &Inode<H, L>) -> Result<NonNull<Inode<H, L>>, Errno> {
-        let old = self.remove(name)?;
-        self.directory_mut()?.insert(name, NonNull::from(child));
-        self.entries_changed(1, u32::from(child.kind == Kind::Directory), 0);
-        Ok(old)
     }
 
     /// Updates sizes as the kernel's tmpfs does: 20 bytes for each entry.
@@ -187,18 +172,6 @@ impl<H: Host, L: LockSet<H::Platform>> Locked<'_, H, L> {
         }
         directory.read(cursor, self.inode.number, parent, show);
         self.inode.words.touch_accessed();
-        Ok(())
-    }
-
-    /// Changes what is to be changed, the size included.
-    ///
-    /// # Errors
-    /// As [`Locked::resize`]; then nothing is changed.
-    pub fn set_attributes(&mut self, space: &Space<H::Platform>, wanted: &SetAttributes) -> Result<(), Errno> {
-        if let Some(size) = wanted.size {
-            self.resize(space, size)?;
-        }
-        self.inode.words.set(self.inode.kind, wanted);
         Ok(())
     }
 }

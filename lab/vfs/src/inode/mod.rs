@@ -1,4 +1,4 @@
-//! Inodes: files, directories and other nodes, apart from their names.
+//! Inodes: files, directories, symbolic links and named pipes, apart from their names.
 //!
 //! An inode is counted: by the directory entries and by the dentries that point to it. It is opened through a dentry.
 //! Its words are read without a lock; changes are made under its lock (`i_mutex`), which [`Locked`] proves. A file's
@@ -13,9 +13,9 @@ mod locked;
 mod pages;
 mod space;
 
-pub use attributes::{Kind, SetAttributes, SetTime, Stat};
+pub use attributes::{Kind, Stat};
 pub use directory::{DirEntry, NAME_MAX};
-pub use file::{FILE_BYTES_MAX, Seek};
+pub use file::FILE_BYTES_MAX;
 pub use locked::Locked;
 pub use space::{PAGE_BYTES, Space, Usage};
 
@@ -40,11 +40,11 @@ pub const TARGET_MAX: usize = 4095;
 pub const LINKS_MAX: u32 = i32::MAX as u32;
 
 /// A file, a directory, or another node. Lines: the constant words and those that `stat` reads; the lock; the count and
-/// the data's lock.
+/// the data's lock. The words lie as they do behind a kernel's inode, which has a device's number, too.
 #[repr(C, align(64))]
 pub struct Inode<H: Host, L: LockSet<H::Platform>> {
     number: u64,
-    device: u64,
+    _device: u64,
     kind: Kind,
     words: Words<H::Platform>,
     mutex: Line<Lock<L::Mutex, ()>>,
@@ -58,7 +58,7 @@ enum Body<H: Host, L: LockSet<H::Platform>> {
     File(Data<L::RwSem>),
     Directory(UnsafeCell<Directory<H, L>>),
     Symlink(Box<[u8]>),
-    Special,
+    Fifo,
 }
 
 // SAFETY: the cells inside are read and written under the inode's lock or the data's; the pointers in directories own
@@ -72,14 +72,8 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
 pub struct New<'a> {
     /// The kind of the inode.
     pub kind: Kind,
-    /// Its permission bits, the umask taken off.
+    /// Its permission bits.
     pub permissions: u32,
-    /// The user it belongs to.
-    pub uid: u32,
-    /// The group it belongs to, if its directory does not require another.
-    pub gid: u32,
-    /// For a device: which.
-    pub device: u64,
     /// For a symbolic link: where it leads.
     pub target: &'a [u8],
 }
@@ -101,28 +95,24 @@ impl New<'_> {
 
 impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
     /// Creates the first directory of a file system, with one reference, the caller's.
-    ///
-    /// # Errors
-    /// `NOSPC` if there may be no inodes at all.
-    pub fn root(space: &Space<H::Platform>, permissions: u32, uid: u32, gid: u32) -> Result<NonNull<Self>, Errno> {
-        let new = New { kind: Kind::Directory, permissions, uid, gid, device: 0, target: &[] };
-        Self::allocate(space, space.numbers(), &new)
+    pub fn root(space: &Space<H::Platform>) -> NonNull<Self> {
+        Self::allocate(space, space.numbers(), &New { kind: Kind::Directory, permissions: 0o755, target: &[] })
     }
 
-    fn allocate(space: &Space<H::Platform>, number: u64, new: &New<'_>) -> Result<NonNull<Self>, Errno> {
-        space.inodes.take_one(number)?;
+    fn allocate(space: &Space<H::Platform>, number: u64, new: &New<'_>) -> NonNull<Self> {
+        space.inodes.take(number, 1);
         let body = match new.kind {
             Kind::File => Body::File(Data::new_in(Pages::default())),
             Kind::Directory => Body::Directory(UnsafeCell::new(Directory::new())),
             Kind::Symlink => Body::Symlink(new.target.into()),
-            _ => Body::Special,
+            Kind::Fifo => Body::Fifo,
         };
         let links = if new.kind == Kind::Directory { 2 } else { 1 };
         let at: NonNull<Self> = H::allocate(Inode {
             number,
-            device: new.device,
+            _device: 0,
             kind: new.kind,
-            words: Words::new(new.permissions, new.uid, new.gid, links, new.size()),
+            words: Words::new(new.permissions, links, new.size()),
             mutex: Line(Lock::new_in(())),
             references: Line(IntWordOf::<H>::new(1)),
             own: Word::new(std::ptr::null_mut()),
@@ -130,7 +120,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         });
         // SAFETY: just allocated.
         unsafe { at.as_ref() }.own.store(at.as_ptr(), Relaxed);
-        Ok(at)
+        at
     }
 
     /// Returns its number: unique in its file system, and never given out again.
@@ -145,7 +135,16 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
 
     /// Returns the attributes, as `stat` does.
     pub fn stat(&self) -> Stat {
-        self.words.stat(self.number, self.kind, self.device)
+        self.words.stat(self.number, self.kind)
+    }
+
+    /// Checks that this directory takes new names, as the kernel does (`may_create`), which reads its owner and
+    /// permissions for it; here all users are root.
+    ///
+    /// # Errors
+    /// `NOENT` if it was removed.
+    pub fn may_create(&self) -> Result<(), Errno> {
+        if self.stat().links == 0 { Err(Errno::NOENT) } else { Ok(()) }
     }
 
     /// Returns where a symbolic link leads.

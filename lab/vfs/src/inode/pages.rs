@@ -67,57 +67,9 @@ impl Pages {
         (written, new)
     }
 
-    /// Makes every page of a range hold data; returns how many are new.
-    pub(crate) fn fill(&mut self, pages: Range<u64>) -> u64 {
-        let before = self.count();
-        pages.for_each(|number| {
-            self.0.entry(number).or_insert_with(|| vec![0; PAGE].into_boxed_slice());
-        });
-        self.count() - before
-    }
-
-    /// Forgets everything from this byte on; returns how many pages are gone.
-    pub(crate) fn cut(&mut self, size: u64) -> u64 {
-        if self.0.is_empty() {
-            return 0;
-        }
-        let gone = self.0.split_off(&size.div_ceil(PAGE_BYTES)).len() as u64;
-        if let Some(last) = self.0.get_mut(&(size / PAGE_BYTES)) {
-            last[(size % PAGE_BYTES) as usize..].fill(0);
-        }
-        gone
-    }
-
-    /// Makes a range read as zeros; returns how many pages are gone.
-    pub(crate) fn punch(&mut self, range: Range<u64>) -> u64 {
-        let inner = range.start.div_ceil(PAGE_BYTES)..range.end / PAGE_BYTES;
-        for edge in [range.start / PAGE_BYTES, range.end / PAGE_BYTES] {
-            let start = edge * PAGE_BYTES;
-            let (from, to) = (range.start.max(start), range.end.min(start + PAGE_BYTES));
-            if let Some(page) = self.0.get_mut(&edge).filter(|_| from < to) {
-                page[(from - start) as usize..(to - start) as usize].fill(0);
-            }
-        }
-        if inner.is_empty() {
-            return 0;
-        }
-        let behind = self.0.split_off(&inner.end);
-        let gone = self.0.split_off(&inner.start).len() as u64;
-        self.0.extend(behind);
-        gone
-    }
-
-    /// Returns the first byte from `offset` on that lies in a page which holds data.
-    pub(crate) fn next_data(&self, offset: u64) -> Option<u64> {
-        let (number, _) = self.0.range(offset / PAGE_BYTES..).next()?;
-        Some(offset.max(number * PAGE_BYTES))
-    }
-
-    /// Returns the first byte from `offset` on that lies in a hole.
-    pub(crate) fn next_hole(&self, offset: u64) -> u64 {
-        let first = offset / PAGE_BYTES;
-        let held = self.0.range(first..).zip(first..).take_while(|((number, _), expected)| *number == expected).count();
-        if held == 0 { offset } else { (first + held as u64) * PAGE_BYTES }
+    /// Forgets everything; returns how many pages are gone.
+    pub(crate) fn clear(&mut self) -> u64 {
+        std::mem::take(&mut self.0).len() as u64
     }
 }
 
@@ -155,14 +107,10 @@ mod tests {
         for step in 0..STEPS {
             let from = random.usize(..SIZE);
             let to = from + random.usize(..=(SIZE - from).min(20_000));
-            match random.u8(..4) {
+            match random.u8(..20) {
                 0 => {
-                    pages.punch(from as u64..to as u64);
-                    model[from..to].fill(0);
-                }
-                1 => {
-                    pages.cut(from as u64);
-                    model[from..].fill(0);
+                    pages.clear();
+                    model.fill(0);
                 }
                 _ if from == to => {}
                 _ => {
@@ -181,16 +129,5 @@ mod tests {
         assert_eq!(pages.missing(100, 3 * PAGE), 4);
         assert_eq!(pages.write(100, &[1; 3 * PAGE], 2), (2 * PAGE - 100, 2));
         assert_eq!((pages.count(), pages.missing(0, 3 * PAGE)), (2, 1));
-    }
-
-    #[test]
-    fn data_and_holes_are_found() {
-        let mut pages = Pages::default();
-        assert_eq!((pages.next_data(5), pages.next_hole(5)), (None, 5));
-        pages.write(2 * PAGE_BYTES, &[1; 2 * PAGE], 2);
-        assert_eq!(pages.next_data(5), Some(2 * PAGE_BYTES));
-        assert_eq!(pages.next_data(2 * PAGE_BYTES + 9), Some(2 * PAGE_BYTES + 9));
-        assert_eq!(pages.next_hole(2 * PAGE_BYTES + 9), 4 * PAGE_BYTES);
-        assert_eq!(pages.next_hole(9), 9);
     }
 }

@@ -1,6 +1,5 @@
 //! The resources of a file system: bytes of data, inodes, and their numbers.
 
-use crate::errno::Errno;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{IntWord, Platform, Word};
 
@@ -28,23 +27,18 @@ pub struct Space<P: Platform> {
 }
 
 impl<P: Platform> Space<P> {
-    /// Creates room for this many bytes of data and this many inodes; `None`: no limit.
-    pub fn new(data_bytes: Option<u64>, max_inodes: Option<u64>) -> Self {
+    /// Creates room for this many bytes of data, `None`: no limit, and any number of inodes.
+    pub fn new(data_bytes: Option<u64>) -> Self {
         Space {
             pages: Budget::new(data_bytes.map(|bytes| bytes / PAGE_BYTES)),
-            inodes: Budget::new(max_inodes),
+            inodes: Budget::new(None),
             next_number: Line(P::U64::new(1)),
         }
     }
 
     /// Returns how full it is.
     pub fn usage(&self) -> Usage {
-        Usage {
-            pages: self.pages.limit,
-            pages_used: self.pages.used(),
-            inodes: self.inodes.limit,
-            inodes_used: self.inodes.used(),
-        }
+        Usage { pages_used: self.pages.used(), inodes_used: self.inodes.used() }
     }
 
     /// Returns the first of [`NUMBERS_AT_A_TIME`] inode numbers that were never used.
@@ -56,12 +50,8 @@ impl<P: Platform> Space<P> {
 /// How full a file system is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Pages of [`PAGE_BYTES`] bytes that there are; `None`: no limit.
-    pub pages: Option<u64>,
-    /// Pages that hold data.
+    /// Pages of [`PAGE_BYTES`] bytes that hold data.
     pub pages_used: u64,
-    /// Inodes that there may be; `None`: no limit.
-    pub inodes: Option<u64>,
     /// Inodes that there are.
     pub inodes_used: u64,
 }
@@ -85,13 +75,8 @@ impl<P: Platform> Budget<P> {
         &self.used[shard].0
     }
 
-    /// Takes one for this inode, or returns ENOSPC.
-    pub(crate) fn take_one(&self, inode: u64) -> Result<(), Errno> {
-        if self.take_up_to(inode, 1) == 1 { Ok(()) } else { Err(Errno::NOSPC) }
-    }
-
-    /// Takes what is available, up to `wanted`; returns how many.
-    pub(crate) fn take_up_to(&self, inode: u64, wanted: u64) -> u64 {
+    /// Takes what is available for this inode, up to `wanted`; returns how many.
+    pub(crate) fn take(&self, inode: u64, wanted: u64) -> u64 {
         if wanted == 0 {
             return 0;
         }
@@ -133,17 +118,17 @@ mod tests {
     #[test]
     fn a_limit_is_exact_and_what_is_given_back_can_be_taken() {
         let budget = Budget::<Native>::new(Some(10));
-        assert_eq!(budget.take_up_to(3, 7), 7);
-        assert_eq!(budget.take_up_to(4, 7), 3);
-        assert_eq!(budget.take_one(5), Err(Errno::NOSPC));
+        assert_eq!(budget.take(3, 7), 7);
+        assert_eq!(budget.take(4, 7), 3);
+        assert_eq!(budget.take(5, 1), 0);
         budget.give(4, 3);
-        assert_eq!((budget.used(), budget.take_one(5)), (7, Ok(())));
+        assert_eq!((budget.used(), budget.take(5, 1)), (7, 1));
     }
 
     #[test]
     fn without_a_limit_the_pieces_add_up() {
         let budget = Budget::<Native>::new(None);
-        (0..100).for_each(|inode| assert_eq!(budget.take_up_to(inode, inode), inode));
+        (0..100).for_each(|inode| assert_eq!(budget.take(inode, inode), inode));
         assert_eq!(budget.used(), 4950);
         (0..100).for_each(|inode| budget.give(inode, inode));
         assert_eq!(budget.used(), 0);

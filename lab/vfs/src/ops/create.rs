@@ -1,4 +1,4 @@
-//! New names: open with `CREATE`, mkdir, mknod, symlink, link.
+//! New names: open with `CREATE`, mkdir, mkfifo, symlink, link.
 
 use super::{Ref, call};
 use crate::Vfs;
@@ -9,23 +9,16 @@ use crate::inode::{Inode, Kind, Locked, New};
 use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::{Context, Follow, Path};
-use crate::walk::{LINKS_FOLLOWED_MAX, Last};
+use crate::walk::Last;
 use rustix::fs::OFlags as OpenFlags;
 
-/// What an open with `CREATE` found.
-enum Opened<'fs, H: Host, L: LockSet<H::Platform>> {
-    /// This, and whether it is new.
-    File(Path<'fs, H, L>, bool),
-    /// A symbolic link in this directory, which leads there.
-    Link(Path<'fs, H, L>, Vec<u8>),
-}
-
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
-    /// Opens a file; with `CREATE`, makes it with the permission bits of `mode` if there is none.
+    /// Opens a file; with `CREATE`, makes it with the permission bits of `mode` if there is none. Of the flags, `EXCL`,
+    /// `TRUNC`, `RDONLY`, `WRONLY` and `RDWR` count, too.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `EXIST` (`CREATE` and `EXCL`), `ISDIR`, `NOTDIR` (`DIRECTORY`), `LOOP` (`NOFOLLOW`),
-    /// `ACCESS`, `NOSPC`, `INVAL`.
+    /// Those of [`Vfs::lookup`]; `EXIST` (`CREATE` and `EXCL`), `ISDIR`, `NXIO` for a named pipe, `LOOP` for a symbolic
+    /// link at the end of a path with `CREATE`: it is not followed.
     pub fn open(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -35,16 +28,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     ) -> Result<File<'fs, H, L>, Errno> {
         call::<H>();
         if !flags.contains(OpenFlags::CREATE) {
-            let follow = if flags.contains(OpenFlags::NOFOLLOW) { Follow::No } else { Follow::Yes };
-            return File::open(self.lookup(cx, path, follow)?, cx, flags);
-        }
-        if flags.contains(OpenFlags::DIRECTORY) {
-            return Err(Errno::INVAL);
+            return File::open(self.lookup(cx, path, Follow::Yes)?, flags);
         }
         let (path, new) = self.open_or_create(cx, path, flags, mode)?;
-        if new { Ok(File::new(path, flags)) } else { File::open(path, cx, flags) }
+        if new { Ok(File::new(path, flags)) } else { File::open(path, flags) }
     }
 
+    /// Returns the file, and whether it is new.
     fn open_or_create(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -52,27 +42,6 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         flags: OpenFlags,
         mode: u32,
     ) -> Result<(Path<'fs, H, L>, bool), Errno> {
-        let new = self.new_node(cx, Kind::File, mode);
-        let mut opened = self.try_create(cx, path, flags, &new)?;
-        for _ in 0..LINKS_FOLLOWED_MAX {
-            match opened {
-                Opened::File(path, new) => return Ok((path, new)),
-                Opened::Link(directory, text) => {
-                    opened = self.try_create(&Context { at: &directory, ..*cx }, &text, flags, &new)?;
-                }
-            }
-        }
-        Err(Errno::LOOP)
-    }
-
-    /// Opens or creates, one symbolic link at a time.
-    fn try_create(
-        &'fs self,
-        cx: &Context<'_, 'fs, H, L>,
-        path: &[u8],
-        flags: OpenFlags,
-        new: &New<'_>,
-    ) -> Result<Opened<'fs, H, L>, Errno> {
         self.with_parent(cx, path, |parent, last| {
             let Last::Name(name, hash, slashes) = last else {
                 return if flags.contains(OpenFlags::EXCL) { Err(Errno::EXIST) } else { Err(Errno::ISDIR) };
@@ -83,30 +52,21 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let mut directory = parent.inode().lock();
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
             if entry.is_negative() {
-                cx.may(parent.inode(), 3)?;
+                parent.inode().may_create()?;
                 let _handle = self.begin_change(Change::Create);
-                self.make_inode(&entry, &mut directory, name, new)?;
-                return Ok(Opened::File(self.path_of(parent, entry), true));
+                self.make_inode(&entry, &mut directory, name, &node(Kind::File, mode))?;
+                return Ok((self.path_of(entry), true));
             }
             drop(directory);
             if flags.contains(OpenFlags::EXCL) {
                 return Err(Errno::EXIST);
             }
-            let is_link = entry.inode().is_some_and(|inode| inode.kind() == Kind::Symlink);
-            if !is_link {
-                return Ok(Opened::File(self.on_top_of(self.path_of(parent, entry)), false));
-            }
-            if flags.contains(OpenFlags::NOFOLLOW) {
+            if entry.inode().is_some_and(|inode| inode.kind() == Kind::Symlink) {
                 return Err(Errno::LOOP);
             }
-            let target = entry.inode().ok_or(Errno::NOENT)?.target()?;
-            Ok(Opened::Link(parent.clone(), target.to_vec()))
+            entry.dentry().charge_look(); // is something mounted there?
+            Ok((self.path_of(entry), false))
         })
-    }
-
-    /// Returns what `mode` and the umask make of a new node.
-    fn new_node(&self, cx: &Context<'_, 'fs, H, L>, kind: Kind, mode: u32) -> New<'static> {
-        New { kind, permissions: mode & 0o7777 & !cx.umask, uid: cx.uid, gid: cx.gid, device: 0, target: b"" }
     }
 
     /// Makes a new inode behind a negative dentry, in the directory and in the cache.
@@ -131,20 +91,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     }
 
     /// Returns a path from a reference.
-    pub(super) fn path_of(&'fs self, parent: &Path<'fs, H, L>, entry: Ref<'_, H, L>) -> Path<'fs, H, L> {
-        Path { fs: self, mount: parent.mount, dentry: entry.into_ptr() }
-    }
-
-    /// Returns what is mounted on a path, or the path itself.
-    fn on_top_of(&'fs self, mut path: Path<'fs, H, L>) -> Path<'fs, H, L> {
-        while let Some(mount) = path.dentry().mounted() {
-            // SAFETY: mounts stay, and have a reference to their root.
-            let dentry = unsafe { mount.as_ref() }.root;
-            // SAFETY: a mount has a reference to its root, so the dentry lives.
-            unsafe { self.dcache.get(dentry) };
-            path = Path { fs: self, mount, dentry };
-        }
-        path
+    fn path_of(&'fs self, entry: Ref<'_, H, L>) -> Path<'fs, H, L> {
+        Path { fs: self, dentry: entry.into_ptr() }
     }
 
     /// Has `fill` put something behind a free name: it gets the directory, locked, the negative entry and the name.
@@ -169,14 +117,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOENT);
             }
             fill(parent, &mut directory, &entry, name)?;
-            Ok(self.path_of(parent, entry))
+            Ok(self.path_of(entry))
         })
     }
 
     /// Makes a node of any kind.
     fn create(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], new: &New<'_>) -> Result<Path<'fs, H, L>, Errno> {
         self.new_name(cx, path, new.kind == Kind::Directory, |parent, directory, entry, name| {
-            cx.may(parent.inode(), 3)?;
+            parent.inode().may_create()?;
             let _handle = self.begin_change(Change::Create);
             self.make_inode(entry, directory, name, new)
         })
@@ -185,31 +133,17 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Makes a directory.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`] for the way there; `EXIST`, `ACCESS`, `NOSPC`.
+    /// Those of [`Vfs::lookup`] for the way there; `EXIST`.
     pub fn mkdir(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], mode: u32) -> Result<Path<'fs, H, L>, Errno> {
-        let new = self.new_node(cx, Kind::Directory, mode & 0o1777);
-        self.create(cx, path, &new)
+        self.create(cx, path, &node(Kind::Directory, mode))
     }
 
-    /// Makes a file, pipe, socket or device: the kind is in `mode`, as in `st_mode`.
+    /// Makes a named pipe.
     ///
     /// # Errors
-    /// Those of [`Vfs::mkdir`]; `PERM` for directories and for devices of other users than 0, `INVAL`.
-    pub fn mknod(
-        &'fs self,
-        cx: &Context<'_, 'fs, H, L>,
-        path: &[u8],
-        mode: u32,
-        device: u64,
-    ) -> Result<Path<'fs, H, L>, Errno> {
-        let kind = Kind::of_mode(mode).ok_or(Errno::INVAL)?;
-        match kind {
-            Kind::Directory => return Err(Errno::PERM),
-            Kind::Symlink => return Err(Errno::INVAL),
-            Kind::CharDevice | Kind::BlockDevice if cx.uid != 0 => return Err(Errno::PERM),
-            _ => {}
-        }
-        self.create(cx, path, &New { device, ..self.new_node(cx, kind, mode) })
+    /// Those of [`Vfs::mkdir`].
+    pub fn mkfifo(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], mode: u32) -> Result<Path<'fs, H, L>, Errno> {
+        self.create(cx, path, &node(Kind::Fifo, mode))
     }
 
     /// Makes a symbolic link at `path`, which leads to `target`.
@@ -222,7 +156,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         target: &[u8],
         path: &[u8],
     ) -> Result<Path<'fs, H, L>, Errno> {
-        let new = New { target, permissions: 0o777, ..self.new_node(cx, Kind::Symlink, 0o777) };
+        let new = New { target, ..node(Kind::Symlink, 0o777) };
         new.check()?; // before the path is looked up
         self.create(cx, path, &new)
     }
@@ -230,27 +164,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Gives what is at `old` another name. A symbolic link at the end of `old` is not followed.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `EXIST`, `PERM` for directories, `XDEV` between mounts, `MLINK`, `ACCESS`.
+    /// Those of [`Vfs::lookup`]; `EXIST`, `PERM` for directories, `MLINK`; `NOENT` if it has lost its last name
+    /// meanwhile.
     pub fn link(&'fs self, cx: &Context<'_, 'fs, H, L>, old: &[u8], new: &[u8]) -> Result<Path<'fs, H, L>, Errno> {
         let old = self.lookup(cx, old, Follow::No)?;
-        self.link_path(cx, &old, new)
-    }
-
-    /// Gives the file at the path `old` another name.
-    ///
-    /// # Errors
-    /// As [`Vfs::link`]; `NOENT` if it no longer has a name.
-    pub fn link_path(
-        &'fs self,
-        cx: &Context<'_, 'fs, H, L>,
-        old: &Path<'fs, H, L>,
-        new: &[u8],
-    ) -> Result<Path<'fs, H, L>, Errno> {
         self.new_name(cx, new, false, |parent, directory, entry, name| {
-            if parent.mount != old.mount {
-                return Err(Errno::XDEV);
-            }
-            cx.may(parent.inode(), 3)?;
+            parent.inode().may_create()?;
             let inode = old.inode();
             directory.may_insert(name)?;
             let _handle = self.begin_change(Change::Link);
@@ -270,4 +189,9 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             unsafe { self.put_inode(inode.into()) };
         })
     }
+}
+
+/// Returns what is to be made.
+fn node(kind: Kind, mode: u32) -> New<'static> {
+    New { kind, permissions: mode, target: b"" }
 }

@@ -5,7 +5,6 @@
 
 mod attributes;
 mod create;
-mod mounts;
 mod paths;
 mod remove;
 mod rename;

@@ -2,7 +2,7 @@
 
 use super::call;
 use crate::Vfs;
-use crate::dcache::paths::{Prepend, Reached};
+use crate::dcache::paths::Prepend;
 use crate::errno::Errno;
 use crate::host::Host;
 use crate::locks::LockSet;
@@ -11,7 +11,7 @@ use crate::walk::PATH_MAX;
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Writes a path, as seen from the context's root, to the right end of `buffer`. The name of an object that was
-    /// removed ends in ` (deleted)`; what does not lie below the root is shown from the root of its own tree.
+    /// removed ends in ` (deleted)`; what does not lie below the root is shown from the first directory.
     ///
     /// # Errors
     /// `NAMETOOLONG` if it does not fit.
@@ -40,8 +40,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.d_path_into(cx, path, &mut [0; PATH_MAX])?.to_vec())
     }
 
-    /// Returns the path of the working directory; with `(unreachable)` before it if it does not lie below the root. The
-    /// older kernels take references to both for this.
+    /// Returns the path of the working directory, as [`Vfs::d_path_into`] does. The older kernels take references to it
+    /// and to the root for this.
     ///
     /// # Errors
     /// `NOENT` if it was removed, `NAMETOOLONG`.
@@ -52,15 +52,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
         let mut buffer = [0; PATH_MAX];
         let mut out = Prepend::new(&mut buffer);
-        let reached = H::within("getcwd", || {
+        H::within("getcwd", || {
             let _counted = L::COUNTS_ROOT.then(|| (cx.root.clone(), cx.at.clone()));
-            self.dcache.path(cx.at.spot(), cx.root.spot(), &mut out)
+            self.dcache.path(cx.at.dentry, cx.root.dentry, &mut out)
         })?;
         if out.is_empty() {
             out.add(b"/")?;
-        }
-        if reached == Reached::Outside {
-            out.add(b"(unreachable)")?;
         }
         Ok(out.into_bytes().to_vec())
     }
@@ -71,16 +68,16 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         cx: &Context<'_, 'fs, H, L>,
         path: &Path<'fs, H, L>,
         out: &mut Prepend<'_>,
-    ) -> Result<Reached, Errno> {
+    ) -> Result<(), Errno> {
         H::within("d_path", || {
             let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
-            self.dcache.path(path.spot(), cx.root.spot(), out)
+            self.dcache.path(path.dentry, cx.root.dentry, out)
         })
     }
 
     /// Returns the current parent directory, whatever renames do meanwhile; takes no lock. A root is its own parent.
     pub fn dget_parent(&'fs self, path: &Path<'fs, H, L>) -> Path<'fs, H, L> {
         let dentry = self.dcache.parent(path.dentry());
-        Path { fs: self, mount: path.mount, dentry }
+        Path { fs: self, dentry }
     }
 }

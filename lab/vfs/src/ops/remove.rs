@@ -13,7 +13,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Removes the name of anything but a directory. Processes that have it open keep it.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `ISDIR`, `ACCESS`, `PERM` (sticky directories).
+    /// Those of [`Vfs::lookup`]; `ISDIR`.
     pub fn unlink(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<(), Errno> {
         call::<H>();
         self.with_parent(cx, path, |parent, last| {
@@ -28,10 +28,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 (true, false) => return Err(Errno::NOTDIR),
                 _ => {}
             }
-            cx.may_remove(parent.inode(), inode)?;
-            if entry.dentry().mounted().is_some() {
-                return Err(Errno::BUSY);
-            }
+            parent.dentry().charge_look(); // may the user?
+            entry.dentry().charge_look(); // is something mounted there?
             let handle = self.begin_change(Change::Remove);
             let removed = directory.remove(name)?;
             inode.drop_link();
@@ -47,7 +45,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `NOTDIR`, `NOTEMPTY`, `INVAL` for `.`, `BUSY` if something is mounted there.
+    /// Those of [`Vfs::lookup`]; `NOTDIR`, `NOTEMPTY`, `INVAL` for `.`, `BUSY` for the root.
     pub fn rmdir(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<(), Errno> {
         call::<H>();
         self.with_parent(cx, path, |parent, last| {
@@ -63,11 +61,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             if !entry.is_directory() {
                 return Err(Errno::NOTDIR);
             }
-            cx.may_remove(parent.inode(), inode)?;
             let mut victim = inode.lock();
-            if entry.dentry().mounted().is_some() {
-                return Err(Errno::BUSY); // under its lock, which a thread that mounts something has too
-            }
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);
             }

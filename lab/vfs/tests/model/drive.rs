@@ -1,10 +1,10 @@
 //! The real file system, driven by the same steps.
 
-use crate::steps::{Gave, Opening, Outcome, Renaming, SLOTS, Seen, Step};
+use crate::steps::{Gave, Opening, Outcome, SLOTS, Seen, Step};
 use turnwise::platform::Native;
 use turnwise_vfs::errno::Errno;
-use turnwise_vfs::inode::{Kind, SetAttributes, Stat};
-use turnwise_vfs::{Context, File, Follow, LockSet, Metal, OpenFlags, Path, RenameFlags, Vfs};
+use turnwise_vfs::inode::{Kind, Stat};
+use turnwise_vfs::{Context, File, Follow, LockSet, Metal, OpenFlags, Path, Vfs};
 
 pub(crate) type RealPath<'fs, L> = Path<'fs, Metal, L>;
 
@@ -22,8 +22,6 @@ pub(crate) fn seen(stat: &Stat) -> Seen {
         kind: stat.kind,
         permissions: stat.permissions,
         links: stat.links,
-        uid: stat.uid,
-        gid: stat.gid,
         size: if stat.kind == Kind::Directory { 0 } else { stat.size },
         blocks: stat.blocks,
     }
@@ -45,22 +43,12 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
                 self.vfs.stat(&cx, path, following(*follow)).map(|stat| Gave::Stat(seen(&stat)))
             }
             Step::Mkdir { path, mode } => nothing(self.vfs.mkdir(&cx, path, *mode)),
-            Step::Mknod { path, kind, mode } => nothing(self.vfs.mknod(&cx, path, kind.mode() | mode, 0)),
+            Step::Mkfifo { path, mode } => nothing(self.vfs.mkfifo(&cx, path, *mode)),
             Step::Rmdir { path } => nothing(self.vfs.rmdir(&cx, path)),
             Step::Unlink { path } => nothing(self.vfs.unlink(&cx, path)),
             Step::Link { old, new } => nothing(self.vfs.link(&cx, old, new)),
             Step::Symlink { target, path } => nothing(self.vfs.symlink(&cx, target, path)),
-            Step::Rename { old, new, how } => nothing(self.vfs.rename(&cx, old, new, flags(*how))),
-            Step::Readlink { path } => self.vfs.readlink(&cx, path).map(Gave::Bytes),
-            Step::Truncate { path, size } => nothing(self.vfs.truncate(&cx, path, *size)),
-            Step::Chmod { path, mode } => {
-                let wanted = SetAttributes { permissions: Some(*mode), ..Default::default() };
-                nothing(self.vfs.set_attributes(&cx, path, &wanted))
-            }
-            Step::Chown { path, uid, gid } => {
-                let wanted = SetAttributes { uid: Some(*uid), gid: Some(*gid), ..Default::default() };
-                nothing(self.vfs.set_attributes(&cx, path, &wanted))
-            }
+            Step::Rename { old, new } => nothing(self.vfs.rename(&cx, old, new)),
             Step::Getcwd => self.vfs.getcwd(&cx).map(Gave::Bytes),
             Step::DPath { path } => {
                 let path = self.vfs.lookup(&cx, path, Follow::No)?;
@@ -98,14 +86,12 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
             Step::Write { slot, offset, len, fill } => {
                 self.file(*slot)?.write(*offset, &vec![*fill; *len]).map(Gave::Count)
             }
-            Step::Append { slot, len, fill } => self.file(*slot)?.append(&vec![*fill; *len]).map(Gave::Count),
             Step::Read { slot, offset, len } => {
                 let mut data = vec![0xee; *len];
                 let read = self.file(*slot)?.read(*offset, &mut data)?;
                 data.truncate(read);
                 Ok(Gave::Bytes(data))
             }
-            Step::Resize { slot, size } => nothing(self.file(*slot)?.truncate(*size)),
             Step::List { slot } => self.list(self.file(*slot)?),
             Step::OpenPath { slot } => self.vfs.d_path(&self.context(), self.file(*slot)?.path()).map(Gave::Bytes),
             _ => unreachable!("{step:?} has no handle"),
@@ -137,7 +123,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
     /// Returns everything below the root, by path.
     pub(crate) fn names_in(&self, path: &[u8]) -> Vec<Vec<u8>> {
         let context = Context::new(&self.root, &self.root);
-        let directory = self.vfs.open(&context, path, OpenFlags::DIRECTORY, 0).expect("a directory that was listed");
+        let directory = self.vfs.open(&context, path, OpenFlags::RDONLY, 0).expect("a directory that was listed");
         let Ok(Gave::Names(names)) = self.list(&directory) else { panic!("{path:?} cannot be listed") };
         names.into_iter().skip(2).map(|(name, _)| name).collect()
     }
@@ -173,23 +159,11 @@ fn following(follow: bool) -> Follow {
     if follow { Follow::Yes } else { Follow::No }
 }
 
-fn flags(how: Renaming) -> RenameFlags {
-    match how {
-        Renaming::Plain => RenameFlags::empty(),
-        Renaming::NoReplace => RenameFlags::NOREPLACE,
-        Renaming::Exchange => RenameFlags::EXCHANGE,
-    }
-}
-
 fn opening(how: Opening) -> OpenFlags {
     let mut flags = if how.write { OpenFlags::RDWR } else { OpenFlags::RDONLY };
-    for (set, flag) in [
-        (how.create, OpenFlags::CREATE),
-        (how.exclusive, OpenFlags::EXCL),
-        (how.truncate, OpenFlags::TRUNC),
-        (how.directory, OpenFlags::DIRECTORY),
-        (how.no_follow, OpenFlags::NOFOLLOW),
-    ] {
+    for (set, flag) in
+        [(how.create, OpenFlags::CREATE), (how.exclusive, OpenFlags::EXCL), (how.truncate, OpenFlags::TRUNC)]
+    {
         flags.set(flag, set);
     }
     flags

@@ -2,7 +2,7 @@
 //! one thread. Its results are right by definition; they are those of Linux's tmpfs for root.
 
 use crate::resolve::{End, Last};
-use crate::steps::{Gave, Opening, Outcome, Renaming, SLOTS, Seen, Step};
+use crate::steps::{Gave, Opening, Outcome, SLOTS, Seen, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use turnwise_vfs::errno::Errno;
 use turnwise_vfs::inode::Kind;
@@ -18,8 +18,6 @@ pub(crate) const ROOT: Id = 0;
 pub(crate) struct Node {
     pub(crate) kind: Kind,
     pub(crate) permissions: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
     /// Names; of a directory 0 or 1, and the root has one.
     pub(crate) names: u32,
     pub(crate) entries: BTreeMap<Vec<u8>, Id>,
@@ -47,19 +45,17 @@ pub(crate) struct Reference {
     next: Id,
     pub(crate) cwd: Id,
     pub(crate) slots: [Option<Handle>; SLOTS],
-    max_nodes: usize,
     max_pages: usize,
 }
 
 impl Reference {
-    pub(crate) fn new(max_nodes: usize, max_pages: usize) -> Self {
+    pub(crate) fn new(max_pages: usize) -> Self {
         let root = Node::new(Kind::Directory, 0o755, 0, ROOT);
         Reference {
             nodes: BTreeMap::from([(ROOT, Node { names: 1, ..root })]),
             next: 1,
             cwd: ROOT,
             slots: Default::default(),
-            max_nodes,
             max_pages,
         }
     }
@@ -74,8 +70,8 @@ impl Reference {
     fn dispatch(&mut self, step: &Step) -> Outcome {
         match step {
             Step::Stat { path, follow } => self.end(path, *follow).map(|end| Gave::Stat(self.seen(end.node))),
-            Step::Mkdir { path, mode } => self.make(path, Kind::Directory, *mode & 0o1777, &[]),
-            Step::Mknod { path, kind, mode } => self.make(path, *kind, *mode, &[]),
+            Step::Mkdir { path, mode } => self.make(path, Kind::Directory, *mode, &[]),
+            Step::Mkfifo { path, mode } => self.make(path, Kind::Fifo, *mode, &[]),
             Step::Symlink { target, path } => match target.len() {
                 0 => Err(Errno::NOENT),
                 4096.. => Err(Errno::NAMETOOLONG),
@@ -84,21 +80,7 @@ impl Reference {
             Step::Rmdir { path } => self.rmdir(path),
             Step::Unlink { path } => self.unlink(path),
             Step::Link { old, new } => self.link(old, new),
-            Step::Rename { old, new, how } => self.rename(old, new, *how),
-            Step::Readlink { path } => {
-                let node = &self.nodes[&self.end(path, false)?.node];
-                if node.kind == Kind::Symlink { Ok(Gave::Bytes(node.data.clone())) } else { Err(Errno::INVAL) }
-            }
-            Step::Truncate { path, size } => {
-                let end = self.end(path, true)?;
-                self.resize(end.node, *size)
-            }
-            Step::Chmod { path, mode } => {
-                let node = self.end(path, true)?.node;
-                self.node(node).permissions = mode & 0o7777;
-                Ok(Gave::Nothing)
-            }
-            Step::Chown { path, uid, gid } => self.chown(path, *uid, *gid),
+            Step::Rename { old, new } => self.rename(old, new),
             Step::Chdir { path } => {
                 let end = self.end(path, true)?;
                 if self.nodes[&end.node].kind != Kind::Directory {
@@ -124,8 +106,7 @@ impl Reference {
                 self.slots[*slot] = None;
                 Ok(Gave::Nothing)
             }
-            Step::Write { slot, offset, len, fill } => self.write(*slot, Some(*offset as usize), &vec![*fill; *len]),
-            Step::Append { slot, len, fill } => self.write(*slot, None, &vec![*fill; *len]),
+            Step::Write { slot, offset, len, fill } => self.write(*slot, *offset as usize, &vec![*fill; *len]),
             Step::Read { slot, offset, len } => {
                 let node = &self.nodes[&self.handle(*slot)?.node];
                 if node.kind == Kind::Directory {
@@ -133,13 +114,6 @@ impl Reference {
                 }
                 let from = (*offset as usize).min(node.data.len());
                 Ok(Gave::Bytes(node.data[from..(from + len).min(node.data.len())].to_vec()))
-            }
-            Step::Resize { slot, size } => {
-                let handle = self.handle(*slot)?;
-                if !handle.write {
-                    return Err(Errno::INVAL);
-                }
-                self.resize(handle.node, *size)
             }
             Step::List { slot } => self.list(*slot),
             Step::OpenPath { slot } => {
@@ -176,15 +150,8 @@ impl Reference {
         if self.nodes[&directory].names == 0 {
             return Err(Errno::NOENT);
         }
-        if self.counted() >= self.max_nodes {
-            return Err(Errno::NOSPC);
-        }
         let mut node = Node::new(kind, mode, 1, directory);
         node.data = target.to_vec();
-        if self.nodes[&directory].permissions & 0o2000 != 0 {
-            node.gid = self.nodes[&directory].gid;
-            node.permissions |= if kind == Kind::Directory { 0o2000 } else { 0 };
-        }
         let id = self.next;
         self.next += 1;
         self.nodes.insert(id, node);
@@ -254,63 +221,45 @@ impl Reference {
         Ok(Gave::Nothing)
     }
 
-    fn rename(&mut self, old: &[u8], new: &[u8], how: Renaming) -> Outcome {
+    fn rename(&mut self, old: &[u8], new: &[u8]) -> Outcome {
         let (from, old_last) = self.parent(old)?;
         let (to, new_last) = self.parent(new)?;
         let Last::Name { name: old_name, slash: old_slash } = old_last else { return Err(Errno::BUSY) };
-        let Last::Name { name: new_name, slash: new_slash } = new_last else {
-            return Err(if how == Renaming::NoReplace { Errno::EXIST } else { Errno::BUSY });
-        };
+        let Last::Name { name: new_name, slash: new_slash } = new_last else { return Err(Errno::BUSY) };
         let moved = *self.nodes[&from].entries.get(&old_name).ok_or(Errno::NOENT)?;
         let target = self.nodes[&to].entries.get(&new_name).copied();
         let is_directory = |id: Id| self.nodes[&id].kind == Kind::Directory;
-        match (how, target) {
-            (Renaming::NoReplace, Some(_)) => return Err(Errno::EXIST),
-            (Renaming::Exchange, None) => return Err(Errno::NOENT),
-            (Renaming::Exchange, Some(target)) if !is_directory(target) && new_slash => return Err(Errno::NOTDIR),
-            _ => {}
-        }
-        if !is_directory(moved) && (old_slash || how != Renaming::Exchange && new_slash) {
+        if !is_directory(moved) && (old_slash || new_slash) {
             return Err(Errno::NOTDIR);
         }
         if self.is_above(moved, to) {
             return Err(Errno::INVAL);
         }
-        if let Some(target) = target.filter(|target| self.is_above(*target, from)) {
-            debug_assert!(is_directory(target));
-            return Err(if how == Renaming::Exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+        if target.is_some_and(|target| self.is_above(target, from)) {
+            return Err(Errno::NOTEMPTY);
         }
         match target {
             Some(target) if target == moved => return Ok(Gave::Nothing),
-            Some(target) if how == Renaming::Plain => match (is_directory(moved), is_directory(target)) {
+            Some(target) => match (is_directory(moved), is_directory(target)) {
                 (true, false) => return Err(Errno::NOTDIR),
                 (false, true) => return Err(Errno::ISDIR),
                 (true, true) if !self.nodes[&target].entries.is_empty() => return Err(Errno::NOTEMPTY),
                 _ => drop(self.detach(to, &new_name)),
             },
             None if self.nodes[&to].names == 0 => return Err(Errno::NOENT),
-            _ => {}
+            None => {}
         }
         self.node(from).entries.remove(&old_name);
-        if let Some(target) = target.filter(|_| how == Renaming::Exchange) {
-            self.node(from).entries.insert(old_name.clone(), target);
-            self.node(target).parent = from;
-        }
         self.node(to).entries.insert(new_name.clone(), moved);
         self.node(moved).parent = to;
         self.names_moved((from, old_name), (to, new_name));
         Ok(Gave::Nothing)
     }
 
-    /// Updates open files whose name moved: they are then open by the new one; exchanged ones go both ways.
+    /// Updates open files whose name moved: they are then open by the new one.
     fn names_moved(&mut self, from: (Id, Vec<u8>), to: (Id, Vec<u8>)) {
-        for handle in self.slots.iter_mut().flatten() {
-            let moved = match &handle.name {
-                Some(name) if *name == from => &to,
-                Some(name) if *name == to => &from,
-                _ => continue,
-            };
-            (handle.name, handle.keeps) = (Some(moved.clone()), moved.0);
+        for handle in self.slots.iter_mut().flatten().filter(|handle| handle.name.as_ref() == Some(&from)) {
+            (handle.name, handle.keeps) = (Some(to.clone()), to.0);
         }
     }
 
@@ -327,31 +276,7 @@ impl Reference {
         }
     }
 
-    fn chown(&mut self, path: &[u8], uid: u32, gid: u32) -> Outcome {
-        let id = self.end(path, true)?.node;
-        let node = self.node(id);
-        (node.uid, node.gid) = (uid, gid);
-        if node.kind == Kind::File {
-            let group = if node.permissions & 0o010 != 0 { 0o2000 } else { 0 };
-            node.permissions &= !(0o4000 | group);
-        }
-        Ok(Gave::Nothing)
-    }
-
-    fn resize(&mut self, id: Id, size: u64) -> Outcome {
-        let node = self.node(id);
-        match node.kind {
-            Kind::File => {}
-            Kind::Directory => return Err(Errno::ISDIR),
-            _ => return Err(Errno::INVAL),
-        }
-        let size = size as usize;
-        node.data.resize(size, 0);
-        node.pages.retain(|page| page * PAGE < size);
-        Ok(Gave::Nothing)
-    }
-
-    fn write(&mut self, slot: usize, offset: Option<usize>, data: &[u8]) -> Outcome {
+    fn write(&mut self, slot: usize, offset: usize, data: &[u8]) -> Outcome {
         let handle = self.handle(slot)?;
         if !handle.write {
             return Err(Errno::BADF);
@@ -359,7 +284,6 @@ impl Reference {
         let used: usize = self.nodes.values().map(|node| node.pages.len()).sum();
         let mut left = self.max_pages - used;
         let node = self.node(handle.node);
-        let offset = offset.unwrap_or(node.data.len());
         let mut written = 0;
         while written < data.len() {
             let at = offset + written;
@@ -415,8 +339,6 @@ impl Reference {
             kind: node.kind,
             permissions: node.permissions,
             links,
-            uid: node.uid,
-            gid: node.gid,
             size: if node.kind == Kind::Directory { 0 } else { node.data.len() as u64 },
             blocks: node.pages.len() as u64 * 8,
         }
@@ -452,8 +374,10 @@ impl Reference {
         Ok(End { node: id, name: Some((directory, name)) })
     }
 
-    pub(crate) fn truncate_opened(&mut self, id: Id) -> Outcome {
-        self.resize(id, 0)
+    pub(crate) fn empty(&mut self, id: Id) {
+        let node = self.node(id);
+        node.data.clear();
+        node.pages.clear();
     }
 }
 
@@ -462,8 +386,6 @@ impl Node {
         Node {
             kind,
             permissions: mode,
-            uid: 0,
-            gid: 0,
             names,
             entries: BTreeMap::new(),
             parent,

@@ -132,42 +132,32 @@ impl Reference {
     }
 
     pub(crate) fn open(&mut self, path: &[u8], how: Opening, slot: usize) -> Outcome {
-        let end = if how.create { self.end_or_new(path, how)? } else { self.end(path, !how.no_follow)? };
-        let kind = self.nodes[&end.node].kind;
-        match kind {
-            Kind::Symlink => return Err(if how.directory { Errno::NOTDIR } else { Errno::LOOP }),
+        let end = if how.create { self.end_or_new(path, how)? } else { self.end(path, true)? };
+        match self.nodes[&end.node].kind {
+            Kind::Symlink => return Err(Errno::LOOP),
             Kind::Directory if how.write || how.create || how.truncate => return Err(Errno::ISDIR),
-            Kind::Directory => {}
-            _ if how.directory => return Err(Errno::NOTDIR),
-            Kind::File => {}
-            _ => return Err(Errno::NXIO),
+            Kind::Fifo => return Err(Errno::NXIO),
+            Kind::Directory | Kind::File => {}
         }
         if how.truncate {
-            self.truncate_opened(end.node)?;
+            self.empty(end.node);
         }
         self.open_end(end, how, slot)
     }
 
-    /// Resolves a path as `O_CREAT` does: a dangling link at the end leads to the new file.
+    /// Resolves a path as `O_CREAT` does; a link at its end is not followed.
     fn end_or_new(&mut self, path: &[u8], how: Opening) -> Result<End, Errno> {
-        let (mut from, mut path, mut links) = (self.cwd, path.to_vec(), 0);
-        loop {
-            let (directory, last) = self.parent_from(from, &path, &mut links)?;
-            let Last::Name { name, slash } = last else {
-                return if how.exclusive { Err(Errno::EXIST) } else { Err(Errno::ISDIR) };
-            };
-            if slash {
-                return Err(Errno::ISDIR);
-            }
-            match self.nodes[&directory].entries.get(&name).copied() {
-                None => return self.create(directory, name),
-                Some(_) if how.exclusive => return Err(Errno::EXIST),
-                Some(node) if self.nodes[&node].kind == Kind::Symlink && !how.no_follow => {
-                    path = self.followed(node, &mut links)?;
-                    from = directory;
-                }
-                Some(node) => return Ok(End { node, name: Some((directory, name)) }),
-            }
+        let (directory, last) = self.parent(path)?;
+        let Last::Name { name, slash } = last else {
+            return if how.exclusive { Err(Errno::EXIST) } else { Err(Errno::ISDIR) };
+        };
+        if slash {
+            return Err(Errno::ISDIR);
+        }
+        match self.nodes[&directory].entries.get(&name).copied() {
+            None => self.create(directory, name),
+            Some(_) if how.exclusive => Err(Errno::EXIST),
+            Some(node) => Ok(End { node, name: Some((directory, name)) }),
         }
     }
 }

@@ -12,22 +12,16 @@ pub(crate) const SLOTS: usize = 4;
 pub(crate) enum Step {
     Stat { path: Vec<u8>, follow: bool },
     Mkdir { path: Vec<u8>, mode: u32 },
-    Mknod { path: Vec<u8>, kind: Kind, mode: u32 },
+    Mkfifo { path: Vec<u8>, mode: u32 },
     Rmdir { path: Vec<u8> },
     Unlink { path: Vec<u8> },
     Link { old: Vec<u8>, new: Vec<u8> },
     Symlink { target: Vec<u8>, path: Vec<u8> },
-    Rename { old: Vec<u8>, new: Vec<u8>, how: Renaming },
-    Readlink { path: Vec<u8> },
-    Truncate { path: Vec<u8>, size: u64 },
-    Chmod { path: Vec<u8>, mode: u32 },
-    Chown { path: Vec<u8>, uid: u32, gid: u32 },
+    Rename { old: Vec<u8>, new: Vec<u8> },
     Open { path: Vec<u8>, how: Opening, slot: usize },
     Close { slot: usize },
     Write { slot: usize, offset: u64, len: usize, fill: u8 },
-    Append { slot: usize, len: usize, fill: u8 },
     Read { slot: usize, offset: u64, len: usize },
-    Resize { slot: usize, size: u64 },
     List { slot: usize },
     Chdir { path: Vec<u8> },
     Getcwd,
@@ -36,21 +30,12 @@ pub(crate) enum Step {
     Shrink { dentries: usize },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Renaming {
-    Plain,
-    NoReplace,
-    Exchange,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Opening {
     pub(crate) write: bool,
     pub(crate) create: bool,
     pub(crate) exclusive: bool,
     pub(crate) truncate: bool,
-    pub(crate) directory: bool,
-    pub(crate) no_follow: bool,
 }
 
 /// The result of a step.
@@ -72,8 +57,6 @@ pub(crate) struct Seen {
     pub(crate) kind: Kind,
     pub(crate) permissions: u32,
     pub(crate) links: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
     /// Not of directories.
     pub(crate) size: u64,
     pub(crate) blocks: u64,
@@ -120,48 +103,31 @@ fn target(random: &mut Rng) -> Vec<u8> {
 
 fn opening(random: &mut Rng) -> Opening {
     let create = random.bool();
-    Opening {
-        write: random.bool(),
-        create,
-        exclusive: create && random.u8(..4) == 0,
-        truncate: random.u8(..4) == 0,
-        directory: !create && random.u8(..4) == 0,
-        no_follow: random.u8(..6) == 0,
-    }
+    Opening { write: random.bool(), create, exclusive: create && random.u8(..4) == 0, truncate: random.u8(..4) == 0 }
 }
 
 impl Step {
     pub(crate) fn random(random: &mut Rng) -> Step {
-        const KINDS: [Kind; 5] = [Kind::File, Kind::File, Kind::Fifo, Kind::Socket, Kind::CharDevice];
         let (slot, fill) = (random.usize(..SLOTS), random.u8(1..));
         let (offset, len) = (random.u64(..20_000), random.usize(..12_000));
         let path = path(random);
-        match random.u8(..48) {
+        match random.u8(..43) {
             0..3 => Step::Stat { path, follow: random.bool() },
             3..9 => Step::Mkdir { path, mode: random.u32(..0o10000) },
-            9..11 => Step::Mknod { path, kind: KINDS[random.usize(..KINDS.len())], mode: random.u32(..0o1000) },
-            11..14 => Step::Rmdir { path },
-            14..17 => Step::Unlink { path },
-            17..20 => Step::Link { old: path, new: self::path(random) },
-            20..23 => Step::Symlink { target: target(random), path },
-            23..29 => {
-                let how = [Renaming::Plain, Renaming::Plain, Renaming::NoReplace, Renaming::Exchange];
-                Step::Rename { old: path, new: self::path(random), how: how[random.usize(..4)] }
-            }
-            29 => Step::Readlink { path },
-            30 => Step::Truncate { path, size: random.u64(..20_000) },
-            31 => Step::Chmod { path, mode: random.u32(..0o10000) },
-            32 => Step::Chown { path, uid: random.u32(..3), gid: random.u32(..3) },
-            33..37 => Step::Open { path, how: opening(random), slot },
-            37 => Step::Close { slot },
-            38 | 39 => Step::Write { slot, offset, len, fill },
-            40 => Step::Append { slot, len, fill },
-            41 => Step::Read { slot, offset, len },
-            42 => Step::Resize { slot, size: offset },
-            43 => Step::List { slot },
-            44 => Step::Chdir { path },
-            45 => Step::Getcwd,
-            46 => match random.bool() {
+            9 => Step::Mkfifo { path, mode: random.u32(..0o1000) },
+            10..13 => Step::Rmdir { path },
+            13..16 => Step::Unlink { path },
+            16..19 => Step::Link { old: path, new: self::path(random) },
+            19..22 => Step::Symlink { target: target(random), path },
+            22..28 => Step::Rename { old: path, new: self::path(random) },
+            28..34 => Step::Open { path, how: opening(random), slot },
+            34 => Step::Close { slot },
+            35 | 36 => Step::Write { slot, offset, len, fill },
+            37 => Step::Read { slot, offset, len },
+            38 => Step::List { slot },
+            39 => Step::Chdir { path },
+            40 => Step::Getcwd,
+            41 => match random.bool() {
                 true => Step::DPath { path },
                 false => Step::OpenPath { slot },
             },

@@ -6,7 +6,7 @@ mod fence;
 use fence::Fenced;
 use turnwise::platform::Native;
 use turnwise_vfs::locks::LockSet;
-use turnwise_vfs::{Config, Context, Errno, Follow, OpenFlags, Path, RenameFlags, Vfs};
+use turnwise_vfs::{Config, Context, Errno, Follow, OpenFlags, Path, Vfs};
 
 /// A file system with these locks, few chains, and a cache that holds next to nothing.
 pub(crate) struct FileSystem<L: LockSet<Native>> {
@@ -16,7 +16,7 @@ pub(crate) struct FileSystem<L: LockSet<Native>> {
 impl<L: LockSet<Native>> Default for FileSystem<L> {
     fn default() -> Self {
         let config = Config { buckets_log2: 2, cache_bytes: 0, ..Config::default() };
-        FileSystem { fs: Box::new(Vfs::new(config).expect("room for one directory")) }
+        FileSystem { fs: Box::new(Vfs::new(config)) }
     }
 }
 
@@ -48,7 +48,7 @@ impl<L: LockSet<Native>> FileSystem<L> {
     }
 
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
-        self.with(|cx| self.fs.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::empty()))
+        self.with(|cx| self.fs.rename(cx, from.as_bytes(), to.as_bytes()))
     }
 
     /// Finds a name, and stays there as long as its place is kept.

@@ -4,14 +4,14 @@
 use super::*;
 use std::sync::OnceLock;
 use turnwise_vfs::locks::{LockSet, Today};
-use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Stat, Vfs};
+use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, Stat, Vfs};
 
 pub(in crate::models) fn scene(call: &mut Call) -> Body {
     let name = call.name;
     let scene: fn() = named! { name:
         path_and_rename = path_and_rename::<Lean>, patched_path_and_rename = path_and_rename::<Patched>,
         look_up_and_reclaim, look_and_reclaim, look_and_remove, look_up_and_rename, go_astray, two_make,
-        look_up_and_remove, look_up_and_make, turns_positive, parent_and_rename, look_up_and_mount,
+        look_up_and_remove, look_up_and_make, turns_positive, parent_and_rename,
     };
     // A file system is made on a stack, and that of the first thread is small.
     body(move || spawn(scene).join())
@@ -27,7 +27,7 @@ fn names(with_a: bool, count: usize) -> Vec<String> {
 
 fn shares(name: &str) -> bool {
     let config = Config { buckets_log2: 1, ..Config::default() };
-    let fs = Vfs::<Metal, Today>::new(config).expect("room for one directory");
+    let fs = Vfs::<Metal, Today>::new(config);
     let root = fs.root();
     let cx = Context::new(&root, &root);
     ["/a", name].iter().for_each(|path| drop(fs.mkdir(&cx, path.as_bytes(), 0o755).expect("a new directory")));
@@ -45,7 +45,7 @@ impl<L: LockSet<Loom>> Tree<L> {
     /// Makes a file system with these directories.
     fn keep(directories: &[&str]) -> &'static Self {
         let config = Config { buckets_log2: 1, ..Config::default() };
-        let tree = keep(Tree { fs: Vfs::new(config).expect("room for one directory") });
+        let tree = keep(Tree { fs: Vfs::new(config) });
         directories.iter().for_each(|path| tree.make(path).expect("a new directory"));
         tree
     }
@@ -68,7 +68,7 @@ impl<L: LockSet<Loom>> Tree<L> {
     }
 
     fn rename(&'static self, from: &str, to: &str) {
-        let renamed = self.with(|cx| self.fs.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::empty()));
+        let renamed = self.with(|cx| self.fs.rename(cx, from.as_bytes(), to.as_bytes()));
         renamed.expect("a rename");
     }
 
@@ -92,9 +92,8 @@ impl<L: LockSet<Loom>> Tree<L> {
     }
 
     /// Looks up what another thread is about to make.
-    fn may_find(&'static self, uid: u32, path: &str) {
-        let at = self.with(|cx| self.fs.lookup(&Context { uid, ..*cx }, path.as_bytes(), Follow::Yes));
-        if let Some(at) = found_or(at, "not yet") {
+    fn may_find(&'static self, path: &str) {
+        if let Some(at) = found_or(self.look_up(path), "not yet") {
             assert!(at.inode_number() > 0 && at.stat().links == 2, "half an inode");
         }
     }
@@ -111,10 +110,10 @@ impl<L: LockSet<Loom>> Tree<L> {
         self
     }
 
-    /// All threads have left: only the roots stay when all is reclaimed, also that of an unmounted mount.
-    fn settled(&'static self, roots: u64) {
+    /// All threads have left: only the root stays when all is reclaimed.
+    fn settled(&'static self) {
         while self.fs.shrink(usize::MAX) > 0 {}
-        assert_eq!(self.fs.stats().dentries, roots, "dentries that nobody uses, and nobody can reclaim");
+        assert_eq!(self.fs.stats().dentries, 1, "dentries that nobody uses, and nobody can reclaim");
     }
 }
 
@@ -145,12 +144,12 @@ fn path_and_rename<L: LockSet<Loom>>() {
             drop(at);
         },
     )
-    .settled(1);
+    .settled();
 }
 
 fn look_up_and_reclaim() {
     let tree = Tree::<Lean>::keep(&["/a"]);
-    tree.beside(Tree::reclaim, |tree| tree.find("/a")).settled(1);
+    tree.beside(Tree::reclaim, |tree| tree.find("/a")).settled();
 }
 
 fn look_and_reclaim() {
@@ -160,7 +159,7 @@ fn look_and_reclaim() {
         assert_eq!(tree.look("/a").expect("it is there all the time").number, number);
         saw("found");
     })
-    .settled(1);
+    .settled();
 }
 
 fn look_and_remove() {
@@ -176,13 +175,13 @@ fn look_and_remove() {
         }
     });
     assert_eq!(tree.look("/a").err(), Some(Errno::NOENT));
-    tree.settled(1);
+    tree.settled();
 }
 
 fn look_up_and_rename() {
     let name = names(true, 1).remove(0);
     let tree = Tree::<Lean>::keep(&["/a", &name]);
-    tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a")).settled(1);
+    tree.beside(move |tree| tree.rename(&name, "/new"), |tree| tree.find("/a")).settled();
 }
 
 /// A dentry before the one looked up goes to another chain, in front of a new dentry there.
@@ -193,7 +192,7 @@ fn go_astray() {
         tree.make(&elsewhere[0]).expect("a new directory");
         tree.rename(&before[0], &elsewhere[1]);
     };
-    tree.beside(move_away, |tree| tree.find("/a")).settled(1);
+    tree.beside(move_away, |tree| tree.find("/a")).settled();
 }
 
 /// One thread makes two names in one chain and removes the later, which is before the other one.
@@ -205,32 +204,21 @@ fn look_up_and_make() {
         tree.make(&name).expect("a new directory");
         tree.remove(&name);
     };
-    tree.beside(make, |tree| tree.may_find(0, "/a")).settled(1);
+    tree.beside(make, |tree| tree.may_find("/a")).settled();
 }
 
 fn turns_positive() {
     let tree = Tree::<Lean>::keep(&[]);
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
-    // A user who is not root asks the inode for search permission.
-    tree.beside(|tree| tree.make("/a").expect("a new directory"), |tree| tree.may_find(1, "/a/.")).settled(1);
-}
-
-fn look_up_and_mount() {
-    let tree = Tree::<Lean>::keep(&["/a"]);
-    let covered = tree.look_up("/a").expect("it is there").inode_number();
-    let mount = |tree: &'static Tree<Lean>| {
-        tree.with(|cx| tree.fs.mount(cx, b"/a").map(drop)).expect("a mount");
-        tree.with(|cx| tree.fs.umount(cx, b"/a")).expect("it was mounted");
-    };
-    // A thread that is in the tree when it is removed stays in it: there is no way up, and it is empty.
-    tree.beside(mount, |tree| match tree.look_up("/a/..//a") {
-        Ok(at) => saw(if at.inode_number() == covered { "covered" } else { "mounted" }),
-        Err(errno) => {
-            assert_eq!(errno, Errno::NOENT);
-            saw("detached");
-        }
-    });
-    tree.settled(2);
+    tree.beside(
+        |tree| tree.make("/a").expect("a new directory"),
+        |tree| {
+            if let Some(stat) = found_or(tree.look("/a/."), "not yet") {
+                assert_eq!(stat.links, 2, "half an inode");
+            }
+        },
+    )
+    .settled();
 }
 
 fn two_make() {
@@ -244,14 +232,14 @@ fn two_make() {
     };
     tree.beside(make, make);
     assert!(tree.look_up("/a").is_ok());
-    tree.settled(1);
+    tree.settled();
 }
 
 fn look_up_and_remove() {
     let tree = Tree::<Lean>::keep(&["/a"]);
     tree.beside(|tree| tree.remove("/a"), |tree| _ = found_or(tree.look_up("/a"), "gone").map(|at| at.stat()));
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
-    tree.settled(1);
+    tree.settled();
 }
 
 fn parent_and_rename() {
@@ -267,5 +255,5 @@ fn parent_and_rename() {
         saw(if is_other { "after" } else { "before" });
         drop((at, parent));
     })
-    .settled(1);
+    .settled();
 }
