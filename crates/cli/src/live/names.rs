@@ -5,6 +5,7 @@ use super::modules::{Modules, unloads_of};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
+use turnwise_futex_trace::outside::Thread;
 use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{call_site, is_lock_class, shown};
@@ -119,6 +120,12 @@ impl Names {
         }
         let frames = stack.into_iter().map(|frame| program.symbols.frame(frame));
         without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
+    }
+
+    /// Looks from outside at the threads of a process.
+    pub(crate) fn look(&mut self, process: ProcessId) -> Vec<Thread> {
+        let program = self.program(process, 0);
+        program.modules.living.look(&mut program.symbols)
     }
 
     /// Drops processes that have ended.
