@@ -5,7 +5,7 @@ use super::modules::{Modules, unloads_of};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
-use turnwise_futex_trace::outside::Thread;
+use turnwise_futex_trace::outside::{Thread, passes_on};
 use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{call_site, is_lock_class, shown};
@@ -105,8 +105,9 @@ impl Names {
         }
         let symbols = &mut self.program(process, address).symbols;
         let frames = call_site(symbols, address);
-        let name =
-            frames.first().map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
+        // Of Rust's locks the compiler may inline all but the system call.
+        let own = frames.iter().find(|frame| !passes_on(symbols.frame(**frame))).or(frames.first());
+        let name = own.map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
         self.sites.insert((process, address), name.clone());
         name
     }

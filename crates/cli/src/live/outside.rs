@@ -23,10 +23,10 @@ impl Outside {
     /// looked at.
     pub(crate) fn of(pid: u32) -> Result<Option<Outside>> {
         check(pid)?;
-        let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        if String::from_utf8_lossy(&read("maps")).contains(PRELOAD) {
+        if is_under_run(pid) {
             return Ok(None);
         }
+        let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
         let Some((_, _, start)) = parse_stat(&read("stat")) else { bail!(ended(pid)) };
         let name = printable(String::from_utf8_lossy(&read("comm")).trim_end()).into_owned();
         let (id, lost, rules) = (ProcessId { pid, start }, Lost::default(), Vec::new());
@@ -70,6 +70,12 @@ impl Outside {
         let name = printable(&thread.name).into_owned();
         ThreadView { process, tid: thread.tid, name, waiting: thread.wait.map(waiting) }
     }
+}
+
+/// Returns whether a process has our library in it.
+pub(super) fn is_under_run(pid: u32) -> bool {
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    String::from_utf8_lossy(&maps).contains(PRELOAD)
 }
 
 /// Returns the way of waiting; what is no lock of the C library counts as a mutex.

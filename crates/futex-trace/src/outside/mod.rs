@@ -8,6 +8,7 @@ mod kinds;
 use crate::call::{Call, Word};
 use crate::living::{inside, threads};
 use crate::profile::places;
+pub use crate::profile::places::passes_on;
 use crate::stacks::{Living, line, wait};
 pub use access::check;
 pub use kinds::Kind;

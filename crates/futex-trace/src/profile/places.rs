@@ -77,7 +77,8 @@ fn is_of_library(frame: &Frame) -> bool {
 }
 
 /// Returns whether a function only passes a wait on to the kernel.
-pub(crate) fn passes_on(frame: &Frame) -> bool {
+#[must_use]
+pub fn passes_on(frame: &Frame) -> bool {
     let library = is_of_library(frame);
     let function = frame.function == "syscall" || FUNCTIONS.lines().any(|name| frame.function.starts_with(name));
     let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
