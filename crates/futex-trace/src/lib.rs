@@ -16,6 +16,7 @@ mod hostile;
 mod images;
 mod living;
 mod memory;
+pub mod outside;
 mod pairing;
 mod process;
 mod profile;

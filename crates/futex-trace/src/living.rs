@@ -22,7 +22,7 @@ pub(crate) fn number_inside(pid: u32, tid: u32) -> Option<u32> {
 }
 
 /// Parses `NSpid:`, which has a number for each namespace, ours first.
-fn inside(status: &str) -> Option<u32> {
+pub(crate) fn inside(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_ascii_whitespace().skip(1);
     numbers.last()?.parse().ok()
 }

@@ -22,8 +22,16 @@ impl Memory {
         bytes
     }
 
+    /// Reads as many words; `None`: not all are mapped.
+    pub(crate) fn words<const N: usize>(&self, address: u64) -> Option<[u32; N]> {
+        let bytes = self.read(address, 4 * N);
+        let mut words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap_or_default()));
+        let read = std::array::from_fn(|_| words.next().unwrap_or(0));
+        (bytes.len() == 4 * N).then_some(read)
+    }
+
     fn word(&self, address: u64) -> Option<u32> {
-        self.read(address, 4).try_into().ok().map(u32::from_ne_bytes)
+        self.words(address).map(|[word]| word)
     }
 
     /// Returns the thread that holds the lock that a thread waits for there, by the lock's own words. It is a lock only
@@ -32,9 +40,13 @@ impl Memory {
         /// The C library's mutex with waiters. It is followed by a count and the owner.
         const CONTENDED: u32 = 2;
         const OWNER: u64 = 8;
+        /// A mutex that protects a priority has it above that.
+        const PRIORITY: u32 = 0x7f << 19;
         let now = self.word(address)?;
         match word {
-            Word::Private(CONTENDED) | Word::Shared(CONTENDED) if now == CONTENDED => self.word(address + OWNER),
+            Word::Private(value) | Word::Shared(value) if value == now && value & !PRIORITY == CONTENDED => {
+                self.word(address.wrapping_add(OWNER))
+            }
             // Robust mutexes are like this: the kernel itself reads the owner there.
             Word::Private(value) | Word::Shared(value) if value & libc::FUTEX_WAITERS != 0 => {
                 Some(now & libc::FUTEX_TID_MASK)
@@ -55,6 +67,8 @@ mod tests {
         let owner = |words: [u32; 3], word| memory.owner(words.as_ptr() as u64, word);
         assert_eq!(owner([2, 1, 77], Word::Private(2)), Some(77), "a mutex of the C library");
         assert_eq!(owner([0, 0, 77], Word::Private(2)), None, "it was released meanwhile");
+        let protected = 5 << 19 | 2;
+        assert_eq!(owner([protected, 1, 77], Word::Private(protected)), Some(77));
         assert_eq!(owner([libc::FUTEX_WAITERS | 78, 0, 0], Word::Owner), Some(78));
         assert_eq!(owner([libc::FUTEX_WAITERS | 79, 0, 0], Word::Shared(libc::FUTEX_WAITERS | 79)), Some(79));
         assert_eq!(owner([5, 1, 77], Word::Private(5)), None, "this is no lock that we know");

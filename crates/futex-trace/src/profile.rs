@@ -1,7 +1,7 @@
 //! The profile of a trace.
 
 mod pending;
-mod places;
+pub(crate) mod places;
 mod remarks;
 
 use crate::pairing::{Outcome, StackId};

@@ -17,8 +17,8 @@ const MOST_FRAMES: usize = 64;
 
 /// An inspection of a process. It stops no thread; data that may not be read is omitted.
 pub struct Living {
-    process: Process,
-    memory: Option<Memory>,
+    pub(crate) process: Process,
+    pub(crate) memory: Option<Memory>,
 }
 
 impl Living {
@@ -82,12 +82,12 @@ pub(crate) fn wait_of(pid: u32, tid: u32, memory: Option<&Memory>) -> io::Result
 }
 
 /// Reads `number six-arguments stack-pointer instruction`; threads outside of system calls have other lines.
-fn line(pid: u32, tid: u32) -> io::Result<String> {
+pub(crate) fn line(pid: u32, tid: u32) -> io::Result<String> {
     std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))
 }
 
 /// Parses the wait in such a line.
-fn wait(line: &str) -> Option<Call> {
+pub(crate) fn wait(line: &str) -> Option<Call> {
     let mut words = line.split_ascii_whitespace();
     let call = SysCall::of_number(words.next()?.parse().ok()?)?;
     let arguments: Option<Vec<u64>> = words.take(call.fields().len()).map(number).collect();

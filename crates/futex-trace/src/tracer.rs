@@ -3,14 +3,14 @@
 use crate::events::{Rings, Whom};
 use crate::living;
 use crate::memory::Memory;
+use crate::outside::access;
 use crate::records::{Event, What};
 use crate::stacks;
 use crate::trace::Trace;
 use crate::tracefs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// A trace in progress.
@@ -26,23 +26,7 @@ pub struct Tracer {
 impl Tracer {
     /// Traces a running process: all its threads, and those that they create. An error states what to do.
     pub fn attach(pid: u32) -> Result<Tracer> {
-        let directory = PathBuf::from(format!("/proc/{pid}"));
-        if !directory.exists() {
-            bail!("no process has the id {pid}; `pgrep -a NAME` lists the ids of running programs");
-        }
-        let status = std::fs::read_to_string(directory.join("status")).context("the process ended meanwhile")?;
-        let group = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map_or("", str::trim);
-        if group != pid.to_string() {
-            bail!("{pid} is a thread of process {group}; name that");
-        }
-        let directory = living::directory(pid).unwrap_or(directory);
-        if std::fs::read(directory.join("maps")).is_ok_and(|maps| maps.is_empty()) {
-            bail!("{pid} has no memory of its own: it is a thread of the kernel, or has ended and was not waited for");
-        }
-        let files = std::fs::read_dir(format!("/proc/{pid}/map_files"));
-        if let Err(error) = files.and(std::fs::read(directory.join("maps"))) {
-            bail!("process {pid} may not be inspected ({error}): run turnwise as the user that it runs as, or as root");
-        }
+        access::directory(pid)?;
         let tracepoints = tracefs::find()?;
         let threads = living::threads(pid);
         if threads.is_empty() {

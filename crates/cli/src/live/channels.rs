@@ -1,8 +1,10 @@
 //! The programs that are observed, and looks at them.
 
+use super::outside::is_under_run;
 use anyhow::{Error, Result, anyhow};
 use std::str::FromStr;
-use turnwise_live::{Channel, Follower, Snapshot};
+use turnwise_futex_trace::has_ended;
+use turnwise_live::{Channel, Fault, Follower, Snapshot};
 use turnwise_present::names::suggestion;
 
 /// The programs that the user requested.
@@ -55,9 +57,13 @@ impl Which {
             "a program has one once it runs under `turnwise run` and a thread of it has waited for a lock";
         match self {
             Which::All => anyhow!("no program of this user has a live view: {NONE}{}", unreadable()),
-            Which::Pid(pid) => {
-                Channel::of(*pid).err().map_or_else(|| anyhow!("process {pid} has just ended"), Error::new)
-            }
+            Which::Pid(pid) => match Channel::of(*pid) {
+                Err(error) if matches!(error.fault, Fault::NoView(_)) && !has_ended(*pid) && !is_under_run(*pid) => {
+                    anyhow!("{error}; `turnwise why {pid}` tells without one who waits for whom now")
+                }
+                Err(error) => error.into(),
+                Ok(_) => anyhow!("process {pid} has just ended"),
+            },
             Which::Named(name) => {
                 let running = Channel::list();
                 let mut names: Vec<&str> = running.iter().map(Channel::name).collect();

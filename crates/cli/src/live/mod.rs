@@ -12,6 +12,7 @@ pub(crate) mod made_up;
 mod model;
 mod modules;
 mod names;
+mod outside;
 mod rows;
 
 pub(crate) use channels::{Watch, Which};
@@ -20,4 +21,5 @@ pub(crate) use graph::Graph;
 pub(crate) use model::{LockId, LockView, Model, Process, ProcessId, ThreadView, View, Waiting};
 pub(crate) use modules::{Modules, unloads_of};
 pub(crate) use names::Names;
+pub(crate) use outside::Outside;
 pub(crate) use rows::{Row, Sort, Wanted, rows};

@@ -87,6 +87,10 @@ pub(crate) struct ThreadView {
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lock: LockId,
+    /// The kind of lock, or of event.
+    pub(crate) wanted: &'static str,
+    /// Whether only another thread of the process can end the wait.
+    pub(crate) is_for_lock: bool,
     /// The time waited; 0 for a process that has ended.
     pub(crate) for_ns: u64,
     pub(crate) owner: Option<u32>,
@@ -228,6 +232,8 @@ fn thread_of(process: ProcessId, thread: &turnwise_live::Thread, snapshot: &Snap
     let ago = |since_ns: u64| if snapshot.alive { snapshot.taken_ns.saturating_sub(since_ns) } else { 0 };
     let waiting = thread.waiting.as_ref().map(|waiting| Waiting {
         lock: LockId { process, address: waiting.lock, kind: waiting.kind },
+        wanted: waiting.kind.name(),
+        is_for_lock: true,
         for_ns: ago(waiting.since_ns),
         owner: waiting.owner,
         owner_for_ns: waiting.owner_since_ns.map(ago),

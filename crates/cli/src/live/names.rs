@@ -5,6 +5,7 @@ use super::modules::{Modules, unloads_of};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
+use turnwise_futex_trace::outside::{Thread, passes_on};
 use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{call_site, is_lock_class, shown};
@@ -104,8 +105,9 @@ impl Names {
         }
         let symbols = &mut self.program(process, address).symbols;
         let frames = call_site(symbols, address);
-        let name =
-            frames.first().map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
+        // Of Rust's locks the compiler may inline all but the system call.
+        let own = frames.iter().find(|frame| !passes_on(symbols.frame(**frame))).or(frames.first());
+        let name = own.map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
         self.sites.insert((process, address), name.clone());
         name
     }
@@ -119,6 +121,12 @@ impl Names {
         }
         let frames = stack.into_iter().map(|frame| program.symbols.frame(frame));
         without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
+    }
+
+    /// Looks from outside at the threads of a process.
+    pub(crate) fn look(&mut self, process: ProcessId) -> Vec<Thread> {
+        let program = self.program(process, 0);
+        program.modules.living.look(&mut program.symbols)
     }
 
     /// Drops processes that have ended.

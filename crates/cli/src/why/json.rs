@@ -4,6 +4,7 @@ use super::looks::{Looks, Stuck};
 use crate::live::{Graph, Names, Process, ThreadView, Waiting};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_futex_trace::outside::Kind as Wanted;
 use turnwise_live::unnumbered;
 
 /// The version of the schema, which grows with every change that a reader must know.
@@ -33,7 +34,9 @@ pub(super) fn answer(looks: Looks<'_>, names: &mut Names) -> (Value, bool) {
 
 fn process_value(looks: Looks, process: &Process, graph: &Graph, stuck: &Stuck, names: &mut Names) -> Value {
     let mut waiting: Vec<&ThreadView> = looks.threads(process).filter(|thread| thread.waiting.is_some()).collect();
-    waiting.sort_by_key(|thread| std::cmp::Reverse(thread.waiting.as_ref().map(|waiting| waiting.for_ns)));
+    let is_for_lock = |thread: &ThreadView| thread.waiting.as_ref().is_some_and(|waiting| waiting.is_for_lock);
+    let for_ns = |thread: &ThreadView| thread.waiting.as_ref().map(|waiting| waiting.for_ns);
+    waiting.sort_by_key(|thread| std::cmp::Reverse((is_for_lock(thread), for_ns(thread))));
     let mut with_stacks =
         |threads: &[&ThreadView]| -> Vec<Value> { threads.iter().map(|thread| with_stack(thread, names)).collect() };
     let circles: Vec<_> = stuck.circles.iter().map(|circle| with_stacks(circle)).collect();
@@ -46,7 +49,7 @@ fn process_value(looks: Looks, process: &Process, graph: &Graph, stuck: &Stuck, 
         "name": process.name,
         "alive": process.alive,
         "threads": looks.threads(process).count(),
-        "threads_waiting": waiting.len(),
+        "threads_waiting": waiting.iter().filter(|thread| is_for_lock(thread)).count(),
         "circles": circles,
         "waits_for_own": own,
         "all_wait": stuck.all_wait,
@@ -68,10 +71,14 @@ fn thread_value(thread: &ThreadView, names: &mut Names) -> Value {
 }
 
 fn wait_value(thread: &ThreadView, waiting: &Waiting, names: &mut Names) -> Value {
+    let lock = match waiting.owner.filter(|_| waiting.wanted == Wanted::THREAD.name) {
+        Some(joined) => format!("thread {joined}"),
+        None => names.lock(waiting.lock, waiting.site).to_string(),
+    };
     json!({
-        "lock": names.lock(waiting.lock, waiting.site).to_string(),
+        "lock": lock,
         "address": format!("{:#x}", unnumbered(waiting.lock.address)),
-        "wanted": waiting.lock.kind.name(),
+        "wanted": waiting.wanted,
         "wait_ns": waiting.for_ns,
         "site": names.site(thread.process, waiting.site),
         "holder_tid": waiting.owner,

@@ -78,7 +78,8 @@ impl<'a> Looks<'a> {
 
     /// Returns whether all threads of a process wait for locks: then none can release one, whichever holds them.
     fn all_wait(self, process: &Process) -> bool {
-        let threads: Vec<&ThreadView> = self.threads(process).collect();
+        let threads: Vec<&ThreadView> =
+            self.threads(process).filter(|thread| thread.waiting.as_ref().is_none_or(|w| w.is_for_lock)).collect();
         let there = (self.count)(process.id.pid);
         process.alive && there == Some(threads.len()) && self.are_lasting(process, threads.iter().copied())
     }

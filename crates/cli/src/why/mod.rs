@@ -4,8 +4,8 @@ mod json;
 mod looks;
 mod report;
 
-use crate::live::{Model, Names, Watch, Which};
-use anyhow::Result;
+use crate::live::{Model, Names, Outside, View, Watch, Which};
+use anyhow::{Error, Result, bail};
 use looks::Looks;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,14 +17,15 @@ const APART: Duration = Duration::from_millis(200);
 
 /// Explain why a program is stuck: which thread waits for which
 ///
-/// Reads the live view of a program under `turnwise run`, twice within a fifth of a second, without stopping it.
+/// Looks twice within a fifth of a second, without stopping anything: at the live view of a program under `turnwise
+/// run`; at any other process of yours from outside, where glibc's mutexes and readers-writer locks name their owners.
 /// Threads that wait for each other in a circle are a deadlock, and are shown with their call stacks; so are threads
 /// that others wait for. A thread that waits for a lock that it has itself is in a deadlock, too, unless other threads
 /// run that may release it. Exits with 3 if there is a deadlock, with 0 if not.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A process number, or the name of programs
+    /// A process number, or the name of programs under `turnwise run`
     #[arg(value_name = "PID | NAME")]
     which: Which,
     /// Print one line of JSON
@@ -40,15 +41,33 @@ Examples:
 
 /// Prints the answer.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let mut watch = Watch::open(args.which.clone())?;
-    let mut model = Model::default();
-    let first = model.step(&watch.snapshots()?);
-    std::thread::sleep(APART);
-    let second = model.step(&watch.snapshots()?);
-    let (looks, mut names) = (Looks { first: &first, second: &second, count: threads_of, goes_on }, Names::default());
+    let mut names = Names::default();
+    let [first, second] = match Watch::open(args.which.clone()) {
+        Ok(watch) => looks_at(watch)?,
+        Err(error) => looks_from_outside(&args.which, error, &mut names)?,
+    };
+    let looks = Looks { first: &first, second: &second, count: threads_of, goes_on };
     let (text, is_stuck) = if args.json { json::line(looks, &mut names) } else { report::text(looks, &mut names) };
     print(&text)?;
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
+}
+
+fn looks_at(mut watch: Watch) -> Result<[View; 2]> {
+    let mut model = Model::default();
+    let first = model.step(&watch.snapshots()?);
+    std::thread::sleep(APART);
+    Ok([first, model.step(&watch.snapshots()?)])
+}
+
+/// Looks at a process that has no live view, for the reason in `error`, because it does not run under `turnwise run`.
+fn looks_from_outside(which: &Which, error: Error, names: &mut Names) -> Result<[View; 2]> {
+    let &Which::Pid(pid) = which else {
+        bail!("{error}; a process without one is known by its number: turnwise why PID");
+    };
+    let Some(mut outside) = Outside::of(pid)? else { return Err(error) };
+    let first = outside.look(names)?;
+    std::thread::sleep(APART);
+    Ok([first, outside.look(names)?])
 }
 
 /// Returns how many threads a process has.

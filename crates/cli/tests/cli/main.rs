@@ -9,6 +9,7 @@ mod inside;
 mod limits;
 mod newer;
 mod odd_names;
+mod outside;
 mod plugins;
 mod policy;
 mod profile;

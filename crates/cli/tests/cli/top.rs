@@ -182,7 +182,8 @@ fn what_cannot_be_shown_is_reported() {
     };
     assert!(reported(&[]).contains("standard output is not a terminal; --once"));
     assert!(reported(&["--once", "no-such-program"]).contains("no program called `no-such-program` has a live view"));
-    assert!(reported(&["--once", &std::process::id().to_string()]).contains("turnwise run"));
+    let outside = reported(&["--once", &std::process::id().to_string()]);
+    assert!(outside.contains("turnwise run") && outside.contains("turnwise why"), "{outside}");
     let views = folder.path().join("turnwise");
     std::fs::DirBuilder::new().mode(0o700).create(&views).unwrap();
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();

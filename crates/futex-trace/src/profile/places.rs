@@ -5,6 +5,7 @@ use crate::process::Process;
 use std::collections::HashMap;
 use turnwise_profile::analysis::is_lock_class;
 use turnwise_profile::model::{Frame, FrameId};
+use turnwise_profile::symbols::Symbols;
 use turnwise_profile::waits::{Key, Waits};
 
 /// Libraries whose functions only pass a wait on to the kernel.
@@ -42,17 +43,23 @@ impl<'a> Places<'a> {
     }
 }
 
-fn find(waits: &mut Waits, addresses: &[u64]) -> StackNames {
-    let symbols = &mut waits.symbols;
+/// Returns the calls of a stack with their frames, and the index of the innermost that does not only pass a wait on.
+pub(crate) fn calls(symbols: &mut Symbols, addresses: &[u64]) -> (Vec<(u64, Vec<FrameId>)>, usize) {
     let calls: Vec<(u64, Vec<FrameId>)> =
         addresses.iter().map(|address| (*address, symbols.of_return_address(*address))).collect();
     let passes = |frame: &FrameId| passes_on(symbols.frame(*frame));
     let of_library = |frame: &FrameId| is_of_library(symbols.frame(*frame));
     let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
+    (calls, first)
+}
+
+fn find(waits: &mut Waits, addresses: &[u64]) -> StackNames {
+    let symbols = &mut waits.symbols;
+    let (calls, first) = calls(symbols, addresses);
     let Some((address, frames)) = calls.get(first) else {
         return StackNames { site: Vec::new(), stack: waits.stack(Vec::new()) };
     };
-    let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
+    let own = frames.iter().position(|frame| !passes_on(symbols.frame(*frame))).unwrap_or(0);
     let site = frames[own..].to_vec();
     let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
     let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
@@ -70,7 +77,8 @@ fn is_of_library(frame: &Frame) -> bool {
 }
 
 /// Returns whether a function only passes a wait on to the kernel.
-pub(super) fn passes_on(frame: &Frame) -> bool {
+#[must_use]
+pub fn passes_on(frame: &Frame) -> bool {
     let library = is_of_library(frame);
     let function = frame.function == "syscall" || FUNCTIONS.lines().any(|name| frame.function.starts_with(name));
     let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
