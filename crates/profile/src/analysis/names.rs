@@ -12,11 +12,20 @@ use std::collections::HashMap;
 /// program's functions.
 const LOCK_CLASSES: &str = include_str!("lock_classes.txt");
 
+/// Parts of the paths of files that only pass a lock on: inlined functions may have no more than their last name.
+const LOCK_FILES: &[&str] =
+    &["/std/src/sync/", "/std/src/sys/sync/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
+
 /// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
-    LOCK_CLASSES.lines().any(|class| plain.starts_with(class))
+    LOCK_CLASSES.lines().any(|class| plain.starts_with(class)) || is_in(frame, LOCK_FILES)
+}
+
+/// Returns whether a frame is in a file of which the path has one of these parts.
+pub(super) fn is_in(frame: &Frame, parts: &[&str]) -> bool {
+    frame.file.as_ref().is_some_and(|file| parts.iter().any(|part| file.contains(part)))
 }
 
 /// Returns the frames of a call site, by its return address, without those of lock classes at its inner end; at least
@@ -48,7 +57,7 @@ pub fn is_wrapper(frame: &Frame) -> bool {
 /// Fills in the locks' names and where they were made.
 pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
     for (index, number) in sites.lock_numbers().iter().enumerate() {
-        let created = work.recording.locks.get(*number as usize).map_or(0, |lock| lock.created);
+        let created = super::copy(work, *number).map_or(0, |lock| lock.created);
         let created = stacks.id(work, created, profile);
         let made = created.and_then(|stack| place(work, profile, stack));
         let lock = &profile.locks[index];
