@@ -1,4 +1,5 @@
-//! Compiles the wrappers of the waits, which must be C: see `c/wait.c` and `c/sleep.c`. Gives the exported symbols their versions.
+//! Compiles the wrappers of the waits, which must be C (`c/wait.c`, `c/sleep.c`). Gives the exported symbols their
+//! versions.
 
 use std::{env, fs};
 

@@ -39,8 +39,8 @@ impl Filtering {
 }
 
 /// Defines both functions for a library: they call `$before`, a `fn(Filtering)`, then jump to the next library's, whose
-/// addresses are given. `$futex`, an `AtomicPtr`, is null or the function that takes the calls of `syscall` for a futex:
-/// a C function of seven integers.
+/// addresses are given. `$futex`, an `AtomicPtr`, is null or the function that takes the calls of `syscall` for a
+/// futex: a C function of seven integers.
 #[macro_export]
 macro_rules! filters {
     ($before:path, $prctl:path, $syscall:path, $futex:path) => {
@@ -63,7 +63,7 @@ macro_rules! filters {
             /// Makes a system call by its number.
             turnwise_syscall, note_syscall, $syscall, $futex,
             "cmp rdi, {futex}; je 4f; cmp rdi, {waitv}; je 4f; cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
-            "cmp x0, #{futex}; b.eq 4f; cmp x0, #{waitv}; b.eq 4f; cmp x0, #{prctl}; b.eq 2f; cmp x0, #{seccomp}; b.eq 2f"
+            "cmp x0, #{futex};b.eq 4f;cmp x0, #{waitv};b.eq 4f;cmp x0, #{prctl};b.eq 2f;cmp x0, #{seccomp};b.eq 2f"
         }
     };
 }

@@ -4,8 +4,8 @@ use crate::kind::LockKind;
 use crate::model::{Distribution, FrameId};
 use serde::{Deserialize, Serialize};
 
-/// A semaphore, a barrier, the end of a thread, or a word that threads sleep on by futex calls: for an event or for work,
-/// as far as the functions tell that call them.
+/// A semaphore, a barrier, the end of a thread, or a word that threads sleep on by futex calls: for an event or for
+/// work, as far as the functions tell that call them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Awaited {
     /// Its address; where each thread sleeps on a word of its own, or ends, one of those.

@@ -205,7 +205,8 @@ pub struct Lock {
     pub created: Option<StackId>,
     /// All its acquisitions.
     pub usage: Usage,
-    /// Calls that were to wake its sleepers, and those of them that woke none; known of locks that sleep by futex calls.
+    /// Calls that were to wake its sleepers, and those of them that woke none; known of locks that sleep by futex
+    /// calls.
     #[serde(default)]
     pub wake_ups: (u64, u64),
     /// Wait and hold time over the run, in equal steps of [`Lock::step_ns`].

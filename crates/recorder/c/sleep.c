@@ -1,8 +1,9 @@
 /*
  * Calls in which a thread sleeps until another one wakes it, other than those of pthread's locks: futex calls through
- * `syscall`, semaphores, barriers, joins, and `pthread_once`. The exported functions jump here (src/exports/sleep.rs). Some
- * are cancellation points, and a thread may ask to be cancelled anywhere, so these frames are C, as in wait.c; what is to
- * be recorded is done by Rust functions that return before the sleep begins or run after it (struct sleep_ops).
+ * `syscall`, semaphores, barriers, joins, and `pthread_once`. The exported functions jump here (src/exports/sleep.rs).
+ * Some are cancellation points, and a thread may ask to be cancelled anywhere, so these frames are C, as in wait.c;
+ * what is to be recorded is done by Rust functions that return before the sleep begins or run after it (struct
+ * sleep_ops).
  *
  * Arguments and results, errno among them, are the next library's.
  */
@@ -84,7 +85,8 @@ static void cancelled(void *argument)
 }
 
 #define HERE(what, object)                                                                      \
-    {.address = (uint64_t)(object), .site = __builtin_return_address(0), .above = __builtin_dwarf_cfa(), .class = (what)}
+    {.address = (uint64_t)(object), .site = __builtin_return_address(0), .above = __builtin_dwarf_cfa(),    \
+     .class = (what)}
 
 /* Records a call that may sleep, and sets `result` and `how`, which `ended` tells. */
 #define RECORDED(what, object, call, ended)                                                     \

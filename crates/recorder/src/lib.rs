@@ -1,6 +1,6 @@
 //! An `LD_PRELOAD` library that records a program's operations on its pthread locks, whichever library provides them:
-//! the C library, or `libturnwise_preload.so`; and its sleeps in semaphores, barriers, joins and futex calls, by which the
-//! locks of Rust's std, of C++20 and of others wait.
+//! the C library, or `libturnwise_preload.so`; and its sleeps in semaphores, barriers, joins and futex calls, by which
+//! the locks of Rust's std, of C++20 and of others wait.
 //!
 //! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared: the
 //! recording survives however the program ends. Without the variable the library passes all calls on.

@@ -1,5 +1,5 @@
-//! Records calls in which a thread sleeps until another one wakes it, and the calls that wake. What they mean is left to the
-//! reader, who knows the names of the functions: a lock of Rust's, a queue, a thread's end.
+//! Records calls in which a thread sleeps until another one wakes it, and the calls that wake. What they mean is left
+//! to the reader, who knows the names of the functions: a lock of Rust's, a queue, a thread's end.
 //!
 //! A thread has entries of its own for each place that it sleeps on and each [`path`] by which it got there; the path's
 //! stack is taken when the entry is made. So most sleeps take no stack, which would take longer than many of them.
@@ -37,7 +37,7 @@ const WOKEN: u32 = 0;
 /// Its time was over, or a signal or a cancellation ended it.
 const GAVE_UP: u32 = 1;
 
-/// From this many distributions on, sleeps are told apart by their calls only, and no longer by their paths and places.
+/// From this many distributions on, sleeps are distinguished by their calls only, and no longer by their paths and places.
 const PLENTY: u64 = Limit::Samples as u64;
 /// Stands for all places then; no program has anything there.
 const ANYWHERE: u64 = 16;
@@ -72,8 +72,8 @@ fn class(number: u32) -> Class {
     all.into_iter().find(|class| *class as u32 == number).unwrap_or(Class::Futex)
 }
 
-/// Identifies the path of calls that led to a call, without a walk through their frames: by the depth of the stack, and by
-/// the words on it that look like return addresses.
+/// Identifies the path of calls that led to a call, without a walk through their frames: by the depth of the stack, and
+/// by the words on it that look like return addresses.
 fn path(sleep: &Sleep) -> u64 {
     /// Enough for some frames, and less than their walk takes.
     const WORDS: usize = 48;
@@ -203,8 +203,8 @@ pub(crate) extern "C" fn now() -> u64 {
     clock::ticks()
 }
 
-/// Records a call that slept on several words, of which `woken` is the one that ended it, or an error. They are an array of
-/// `struct futex_waitv`, which the kernel has read.
+/// Records a call that slept on several words, of which `woken` is the one that ended it, or an error. They are an
+/// array of `struct futex_waitv`, which the kernel has read.
 pub(crate) extern "C" fn end_of_several(sleep: &mut Sleep, array: u64, woken: c_long, how: u32) {
     const BYTES: u64 = 24;
     const ADDRESS: u64 = 8;
@@ -227,7 +227,7 @@ pub(crate) extern "C" fn end_of_several(sleep: &mut Sleep, array: u64, woken: c_
     });
 }
 
-/// Notes that a call is about to wake sleepers; returns its entry. A sample is told to them, with its stack.
+/// Notes that a call is about to wake sleepers; returns its entry. A sample is noted for them, with its stack.
 pub(crate) extern "C" fn wakes(number: u32, address: u64, site: u64) -> Option<&'static Entry> {
     if is_ours(site) {
         return None;

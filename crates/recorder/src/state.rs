@@ -118,7 +118,8 @@ pub(crate) fn enter() -> Option<Session> {
     enter_slowly(state)
 }
 
-/// Begins to record something that is no acquisition: if it cannot be recorded, it is not counted as one that is missing.
+/// Begins to record something that is no acquisition: if it cannot be recorded, it is not counted as one that is
+/// missing.
 pub(crate) fn enter_uncounted() -> Option<Session> {
     let state: *const State = Current::quickly();
     // SAFETY: as in `enter`.

@@ -34,7 +34,8 @@ pub enum Op {
     Signal = 4,
     /// `pthread_cond_broadcast`.
     Broadcast = 5,
-    /// A thread slept in a call that takes no lock of pthread's. Instead of an address, a hash identifies the path to it.
+    /// A thread slept in a call that takes no lock of pthread's. Instead of an address, a hash identifies the path to
+    /// it.
     Sleep = 6,
     /// A call that wakes sleepers.
     Wake = 7,

@@ -398,9 +398,9 @@ records! {
         detail: u32,
         /// The number of failed attempts.
         failed: u32,
-        /// For condition variables: the mutex's address. For [`Op::Sleep`]: the stack's [`Ref`], and in the upper half the
-        /// thread's number. For locks, for the recorder: identifies the locks under which
-        /// the thread acquired this one before.
+        /// For condition variables: the mutex's address. For [`Op::Sleep`]: the stack's [`Ref`], and in the upper half
+        /// the thread's number. For locks, for the recorder: identifies the locks under which the thread acquired this
+        /// one before.
         mutex_or_under: u64,
         /// For condition variables: waits that timed out. For locks: immediate acquisitions, past threads that slept.
         timed_out_or_stolen: u64,

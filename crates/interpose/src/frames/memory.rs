@@ -44,8 +44,8 @@ impl Memory {
     }
 }
 
-/// Reads words of the program's memory from an address upwards, as far as it can be read; returns their number. `known`:
-/// an address that can be read (or 0), whose page is not checked.
+/// Reads words of the program's memory from an address upwards, as far as it can be read; returns their number.
+/// `known`: an address that can be read (or 0), whose page is not checked.
 pub fn words(known: usize, at: usize, to: &mut [usize]) -> usize {
     let mut memory = Memory { pages: [known / PAGE * PAGE, 0, 0, 0], asked: 0 };
     for (index, word) in to.iter_mut().enumerate() {

@@ -44,8 +44,8 @@ fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     recording.episodes.iter().filter(later).all(|episode| episode.thread + 1 == wait.episode.holder)
 }
 
-/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time, or for the end
-/// of another: then no thread remains that could release those locks.
+/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time, or for the
+/// end of another: then no thread remains that could release those locks.
 fn all_wait(recording: &Recording, pending: &Pending, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
     /// The time that a free lock may need until its next owner runs.
     const SETTLED_NS: u64 = 100_000_000;

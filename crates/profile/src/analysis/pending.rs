@@ -32,8 +32,8 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Collects the waits for locks; `end`: ticks at the end of the recording. `sleeps`: those that are no pthread lock's;
-    /// without, these are left out.
+    /// Collects the waits for locks; `end`: ticks at the end of the recording. `sleeps`: those that are no pthread
+    /// lock's; without, these are left out.
     pub(super) fn collect(recording: &Recording, end: u64, sleeps: Option<&Sleeps>) -> Pending {
         let run_ticks = end.saturating_sub(recording.header.ticks_start);
         let open = recording.episodes.iter().filter(|episode| episode.acquired == 0 && episode.began != 0);

@@ -1,5 +1,5 @@
-//! What threads slept on, by the calls that are no pthread lock's: which kind it is, and which code of the program slept,
-//! by the names on the stack.
+//! What threads slept on, by the calls that are no pthread lock's: which kind it is, and which code of the program
+//! slept, by the names on the stack.
 
 use super::clock::Clock;
 use super::names::is_in;
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, DetailCopy, LockCopy, Op, Ref};
 
-/// Functions by the beginnings of their names, and what threads sleep on in them. A function that calls one of these and
-/// is also here decides: a channel parks its threads.
+/// Functions by the beginnings of their names, and what threads sleep on in them. A function that calls one of these
+/// and is also here decides: a channel parks its threads.
 const KNOWN: &[(&str, LockKind)] = &[
     ("std::sys::sync::mutex::", LockKind::RustMutex),
     ("std::sys::sync::rwlock::", LockKind::RustRwLock),
@@ -146,8 +146,8 @@ impl Sleeps {
         }
     }
 
-    /// Returns the lock of an entry by its number, and the site there: those of a sleep in a lock; `None`: the entry is of
-    /// no lock.
+    /// Returns the lock of an entry by its number, and the site there: those of a sleep in a lock; `None`: the entry is
+    /// of no lock.
     pub(super) fn lock_and_site(&self, recording: &Recording, entry: usize) -> Option<(u32, u64)> {
         let of = recording.entries.get(entry)?;
         if !recording.locks.get(of.lock as usize).is_some_and(|lock| Class::is_slept_on(lock.class)) {

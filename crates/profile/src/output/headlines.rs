@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
 /// The line for a program that took no lock that the recorder sees.
-const NO_LOCKS: &str = "It took no pthread lock. Those of Go, and of static and musl programs, are not seen this way, nor \
-     raw system calls; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
+const NO_LOCKS: &str = "It took no pthread lock. Those of Go, and of static and musl programs, are not seen this way, \
+     nor raw system calls; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
 
 /// The line for a profile without a lock or a wait, since recording was incomplete.
 const NOTHING: &str = "Of the rest, no wait for a lock was recorded.";

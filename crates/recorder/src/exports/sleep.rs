@@ -1,5 +1,5 @@
-//! Calls in which threads sleep, other than those of pthread's locks. They jump into `c/sleep.c`, which calls back through
-//! [`OPS`].
+//! Calls in which threads sleep, other than those of pthread's locks. They jump into `c/sleep.c`, which calls back
+//! through [`OPS`].
 
 use crate::real;
 use crate::sleep::{self, Sleep};
@@ -25,6 +25,7 @@ exports! {
 /// The function of `c/sleep.c` for futex calls; null: they pass on.
 pub(super) static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
+// SAFETY: `c/sleep.c` defines it with this signature.
 unsafe extern "C" {
     fn turnwise_record_futexes_by(ops: &'static Ops) -> *mut c_void;
 }

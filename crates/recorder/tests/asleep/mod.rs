@@ -54,7 +54,7 @@ fn a_join_waits_for_a_thread_that_has_not_ended() {
 }
 
 #[test]
-fn who_waits_for_an_initialiser_is_told() {
+fn who_waits_for_an_initialiser_is_named() {
     let profile = of("once");
     let once = named(&profile, LockKind::Once, "once");
     assert_eq!((once.wait.count, sleeper(&profile, once)), (1, "use_second"));
@@ -106,7 +106,7 @@ fn what_cpp_waits_on_is_named() {
         let one = named(&profile, kind, name);
         assert!(one.wait.count == 1 && sleeper(&profile, one) == "consume", "{one:?}");
     }
-    // Nobody ever waits: whether the library calls the kernel nevertheless is up to its version.
+    // No thread ever waits: whether the library calls the kernel nevertheless is up to its version.
     if let Some(room) = profile.awaited.iter().find(|one| one.name == "room") {
         assert_eq!((room.kind, room.wait.count, room.wake_ups.0), (LockKind::CppSemaphore, 0, room.wake_ups.1));
     }

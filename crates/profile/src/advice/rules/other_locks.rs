@@ -1,5 +1,5 @@
-//! Locks that sleep by futex calls of their own, such as those of Rust's std: only their waits are known, and no other lock
-//! can take their place.
+//! Locks that sleep by futex calls of their own, such as those of Rust's std: only their waits are known, and no other
+//! lock can take their place.
 
 use crate::advice::Finding;
 use crate::advice::context::{Context, waited_rarely};

@@ -7,7 +7,7 @@ use crate::model::LockKind;
 use crate::output::names;
 use crate::template::context;
 
-/// The share of calls that woke nobody. Some are natural: a thread that was to be woken may just have come by itself.
+/// The share of calls that woke no thread. Some are natural: a thread that was to be woken may just have come by itself.
 const IN_VAIN: f64 = 0.5;
 /// The approximate cost of a futex call that finds no sleeper.
 const CALL_NS: u64 = 300;
