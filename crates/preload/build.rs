@@ -10,8 +10,8 @@ fn main() {
     // These remain the C library's.
     let without = ["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
     for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
-        let [_, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
-        if !without.contains(&name) {
+        let [kind, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
+        if kind != "sleeps" && !without.contains(&name) {
             println!("cargo::rustc-link-arg-cdylib={argument}");
         }
     }

@@ -1,4 +1,5 @@
-//! Compiles the wrappers of the waits, which must be C: see `c/wait.c`. Gives the exported symbols their versions.
+//! Compiles the wrappers of the waits, which must be C (`c/wait.c`, `c/sleep.c`). Gives the exported symbols their
+//! versions.
 
 use std::{env, fs};
 
@@ -21,6 +22,7 @@ fn main() {
     }
     cc::Build::new()
         .file("c/wait.c")
+        .file("c/sleep.c")
         .file(exec)
         .std("gnu11")
         .warnings(true)

@@ -53,6 +53,7 @@ fn waits_of(process: &Process, duration_ns: u64) -> Waits {
             began_ns: life.began_ns,
             ended_ns: life.ended_ns.unwrap_or(duration_ns),
             usage: pairing.threads.get(tid).map(Sum::usage).unwrap_or_default(),
+            only_slept: false,
         });
     }
     let mut all: Vec<(&(u64, StackId), &Sum)> = pairing.sites.iter().collect();

@@ -10,6 +10,16 @@ pub type RwLock = *mut libc::pthread_rwlock_t;
 pub type Spin = *mut libc::pthread_spinlock_t;
 /// A condition variable, also C11's.
 pub type Cond = *mut libc::pthread_cond_t;
+/// A semaphore.
+pub type Semaphore = *mut libc::sem_t;
+/// A barrier.
+pub type Barrier = *mut libc::pthread_barrier_t;
+/// The control of `pthread_once`.
+pub type Once = *mut libc::pthread_once_t;
+/// What `pthread_once` runs.
+pub type Initialiser = Option<unsafe extern "C" fn()>;
+/// Where the result of a thread goes.
+pub type Result = *mut *mut c_void;
 /// A point in time.
 pub type Time = *const libc::timespec;
 /// Where a thread's identity goes.

@@ -1,7 +1,7 @@
 //! The functions by which a program installs a filter of system calls (seccomp): `prctl` and `syscall`. From just
 //! before that, a library makes no calls that the C library's own locks would not make. All other calls pass on
-//! untouched, by a jump: arguments of any number, and the result. The linker gives the functions the C library's names
-//! (`../build.rs`).
+//! untouched, by a jump: arguments of any number, and the result; but a library may take `syscall`'s futex calls. The
+//! linker gives the functions the C library's names (`../build.rs`).
 
 use libc::{c_int, c_long};
 
@@ -39,10 +39,11 @@ impl Filtering {
 }
 
 /// Defines both functions for a library: they call `$before`, a `fn(Filtering)`, then jump to the next library's, whose
-/// addresses are given.
+/// addresses are given. `$futex`, an `AtomicPtr`, is null or the function that takes the calls of `syscall` for a
+/// futex: a C function of seven integers.
 #[macro_export]
 macro_rules! filters {
-    ($before:path, $prctl:path, $syscall:path) => {
+    ($before:path, $prctl:path, $syscall:path, $futex:path) => {
         extern "C" fn note_prctl(option: $crate::c_int) {
             $crate::Filtering::by_prctl(option).into_iter().for_each($before);
         }
@@ -53,26 +54,26 @@ macro_rules! filters {
 
         $crate::noting_filters! {
             /// Changes the process or the thread.
-            turnwise_prctl, note_prctl, $prctl,
-            "/* {prctl} {seccomp} */ jmp 2f",
-            "/* {prctl} {seccomp} */ b 2f"
+            turnwise_prctl, note_prctl, $prctl, $futex,
+            "/* {prctl} {seccomp} {futex} {waitv} */ jmp 2f",
+            "/* {prctl} {seccomp} {futex} {waitv} */ b 2f"
         }
 
         $crate::noting_filters! {
             /// Makes a system call by its number.
-            turnwise_syscall, note_syscall, $syscall,
-            "cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
-            "cmp x0, #{prctl}; b.eq 2f; cmp x0, #{seccomp}; b.eq 2f"
+            turnwise_syscall, note_syscall, $syscall, $futex,
+            "cmp rdi, {futex}; je 4f; cmp rdi, {waitv}; je 4f; cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
+            "cmp x0, #{futex};b.eq 4f;cmp x0, #{waitv};b.eq 4f;cmp x0, #{prctl};b.eq 2f;cmp x0, #{seccomp};b.eq 2f"
         }
     };
 }
 
 /// Defines an exported function that passes `$note` the first two arguments, if the given instructions jump to label 2,
-/// and then jumps to the next library's.
+/// and then jumps to the next library's; or, if they jump to label 4, to the function at `$futex` if there is one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! noting_filters {
-    ($(#[$doc:meta])* $name:ident, $note:ident, $next:path, $x86:literal, $arm:literal) => {
+    ($(#[$doc:meta])* $name:ident, $note:ident, $next:path, $futex:path, $x86:literal, $arm:literal) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -103,6 +104,15 @@ macro_rules! noting_filters {
                 "pop rdi",
                 "pop rax",
                 "jmp 3b",
+                "4:",
+                "mov r11, qword ptr [rip + {taken}@GOTPCREL]",
+                "mov r11, qword ptr [r11]",
+                "test r11, r11",
+                "je 3b",
+                "jmp r11",
+                taken = sym $futex,
+                futex = const $crate::SYS_futex,
+                waitv = const $crate::SYS_futex_waitv,
                 prctl = const $crate::SYS_prctl,
                 seccomp = const $crate::SYS_seccomp,
                 next = sym $next,
@@ -129,6 +139,15 @@ macro_rules! noting_filters {
                 "ldp x6, x7, [sp, #64]",
                 "ldp x29, x30, [sp], #80",
                 "b 3b",
+                "4:",
+                "adrp x16, {taken}",
+                "add x16, x16, :lo12:{taken}",
+                "ldr x16, [x16]",
+                "cbz x16, 3b",
+                "br x16",
+                taken = sym $futex,
+                futex = const $crate::SYS_futex,
+                waitv = const $crate::SYS_futex_waitv,
                 prctl = const $crate::SYS_prctl,
                 seccomp = const $crate::SYS_seccomp,
                 next = sym $next,

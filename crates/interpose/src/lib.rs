@@ -58,7 +58,7 @@ mod thread;
 pub use environment::{race_checker, variable};
 pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use frames::{caller_of, return_behind, stack};
+pub use frames::{caller_of, return_behind, stack, words};
 pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
@@ -70,4 +70,4 @@ pub use thread::thread_pointer;
 
 /// Names that the macros' expansions use.
 #[doc(hidden)]
-pub use libc::{ENOSYS, SYS_prctl, SYS_seccomp, c_int, c_long};
+pub use libc::{ENOSYS, SYS_futex, SYS_futex_waitv, SYS_prctl, SYS_seccomp, c_int, c_long};

@@ -23,7 +23,7 @@ impl Symbol {
     /// Describes a function of one of the table's kinds.
     pub const fn new(kind: &str, name: &'static CStr) -> Symbol {
         let (asked, has_two) = match kind.as_bytes() {
-            b"plain" | b"passing" | b"ours" => (false, false),
+            b"plain" | b"sleeps" | b"passing" | b"ours" => (false, false),
             b"asked" => (true, false),
             b"cond" => (false, cfg!(target_arch = "x86_64")),
             _ => panic!("no kind of which there is a next function"),

@@ -5,7 +5,7 @@
   const share = percent(totals.wait_ns, totals.thread_ns);
   const name = view.title.replace(/^Locks of /, "");
   byId("brand").textContent = view.title;
-  const unseen = view.recorded && totals.acquisitions === 0;
+  const unseen = view.recorded && totals.acquisitions === 0 && totals.locks === 0 && view.awaited.length === 0;
   const ofLocks = view.recorded || view.live;
   const waiting = ofLocks ? "waiting for locks" : "asleep in futex calls";
   byId("title").textContent = view.deadlock
@@ -27,9 +27,9 @@
   const tiles = [
     [time(totals.wait_ns), ofLocks ? "waited for locks, all threads" : "asleep in futex calls, all threads", hot],
     [share, "of the threads’ time", hot],
-    view.recorded
+    view.recorded && (totals.acquisitions > 0 || totals.waits === 0)
       ? [percent(totals.contended, totals.acquisitions), `of ${acquisitions} contended`, false]
-      : view.live
+      : ofLocks
         ? [count(totals.waits), totals.waits === 1 ? "wait for a lock" : "waits for locks", false]
         : [count(totals.contended), totals.contended === 1 ? "wait in a futex call" : "waits in futex calls", false],
     [time(totals.longest_ns), "longest wait", false],

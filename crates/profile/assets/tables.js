@@ -214,6 +214,28 @@
         text("address", (row) => row.address, "where it lies"),
       ],
     ],
+    ...(view.awaited.length > 0
+      ? [
+          [
+            "Other waits",
+            view.awaited,
+            [
+              text("kind", (row) => row.kind, "what it is"),
+              text("awaited", (row) => row.name, "its name, or where threads sleep on it"),
+              text("mostly in", (row) => said(row.site), "the call site with most of the time"),
+              number("waits", (row) => row.waits, "how often"),
+              span("waited", (row) => row.wait[0], "in total"),
+              span("p50", (row) => row.wait[1], "half of the waits"),
+              span("p99", (row) => row.wait[2], "99 of 100 waits"),
+              span("max", (row) => row.wait[3], "the longest"),
+              number("timed out", (row) => row.timed_out, "waits that ended without a wake-up"),
+              number("wake-ups", (row) => row.wake_ups[0], "calls that were to wake"),
+              number("woke nobody", (row) => row.wake_ups[1], "calls that found no thread asleep"),
+              text("address", (row) => row.address, "where it lies"),
+            ],
+          ],
+        ]
+      : []),
     [
       "Inversions",
       view.inversions,

@@ -7,7 +7,9 @@
 
 pub mod advice;
 pub mod analysis;
+mod awaited;
 pub mod figures;
+mod kind;
 pub mod model;
 pub mod output;
 pub mod policy_rules;

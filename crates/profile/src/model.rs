@@ -2,6 +2,8 @@
 //!
 //! Items refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
+pub use crate::awaited::{Awaited, AwaitedSite};
+pub use crate::kind::LockKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
@@ -41,6 +43,9 @@ pub struct Profile {
     pub blocked: Vec<Blocked>,
     /// Condition variables, by number of waits.
     pub conditions: Vec<Condition>,
+    /// What threads slept on that is neither a lock nor a condition variable, by total time, longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<Awaited>,
     /// Pairs of locks that were taken in both orders.
     pub inversions: Vec<Inversion>,
     /// Cache lines with more than one busy lock.
@@ -172,27 +177,17 @@ pub struct Thread {
     pub ended_ns: u64,
     /// Its use of all locks together.
     pub usage: Usage,
+    /// Whether it took no lock and was recorded only as it slept otherwise: shares of the threads' time are without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_slept: bool,
 }
 
-/// The type of a lock, as the program declared it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LockKind {
-    /// `pthread_mutex_t`, normal or adaptive.
-    #[default]
-    Mutex,
-    /// `pthread_mutex_t`, recursive.
-    RecursiveMutex,
-    /// `pthread_mutex_t`, error-checking.
-    ErrorCheckMutex,
-    /// Robust, priority-inheriting, priority-protected or process-shared.
-    SpecialMutex,
-    /// `pthread_rwlock_t`.
-    RwLock,
-    /// `pthread_spinlock_t`.
-    SpinLock,
-    /// A word that threads sleep on by the kernel's futex calls: a lock's, a condition variable's, or any other.
-    Futex,
+impl Thread {
+    /// Returns how long it existed, as a part of the time that threads could spend on locks.
+    #[must_use]
+    pub fn alive_ns(&self) -> u64 {
+        if self.only_slept { 0 } else { self.ended_ns.saturating_sub(self.began_ns) }
+    }
 }
 
 /// One lock.
@@ -210,6 +205,10 @@ pub struct Lock {
     pub created: Option<StackId>,
     /// All its acquisitions.
     pub usage: Usage,
+    /// Calls that were to wake its sleepers, and those of them that woke none; known of locks that sleep by futex
+    /// calls.
+    #[serde(default)]
+    pub wake_ups: (u64, u64),
     /// Wait and hold time over the run, in equal steps of [`Lock::step_ns`].
     pub over_time: Vec<Step>,
     /// The length of a step.
@@ -510,22 +509,6 @@ pub struct Frame {
     pub line: Option<u32>,
     /// Whether the compiler had inlined it into the next.
     pub inlined: bool,
-}
-
-impl LockKind {
-    /// Returns the kind in a word or two.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            LockKind::Mutex => "mutex",
-            LockKind::RecursiveMutex => "recursive mutex",
-            LockKind::ErrorCheckMutex => "error-checking mutex",
-            LockKind::SpecialMutex => "special mutex",
-            LockKind::RwLock => "rwlock",
-            LockKind::SpinLock => "spin lock",
-            LockKind::Futex => "futex",
-        }
-    }
 }
 
 impl Distribution {

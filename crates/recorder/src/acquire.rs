@@ -408,11 +408,7 @@ impl Wait {
                 state.process().mapping.unattributed();
                 return None;
             };
-            state.sampling.count_wait();
-            if state.sampling.waits.get().is_power_of_two() {
-                state.writer.note_name();
-                state.writer.mapping().look_at_clock();
-            }
+            state.begin_wait();
             locks::contended(state.writer.mapping(), entry.lock.load(Relaxed));
             let past = PastWaits::of(&state.writer, entry);
             let stack = stack_of(&state, past, place.site, one_in);

@@ -59,6 +59,11 @@ impl Episodes {
         self.under_way.get().inspect(|episode| episode.thread.store(writer.index(), Relaxed))
     }
 
+    /// Returns whether this is the episode that shows brief waits.
+    pub(crate) fn is_for_brief_waits(&self, episode: &Episode) -> bool {
+        self.under_way.get().is_some_and(|ours| core::ptr::eq(ours, episode))
+    }
+
     /// Keeps the current wait's episode, as it turned out to be one to keep: the next wait takes another.
     pub(crate) fn keep_brief_wait(&self) {
         self.under_way.set(None);

@@ -186,7 +186,7 @@ pub(crate) fn written_owner(class: Class, address: u64) -> Option<u32> {
         _ if real::next_is_preload() => return None,
         Class::Mutex => address + OWNER,
         Class::RwLock => address + WRITER,
-        Class::Spin | Class::Condition => return None,
+        _ => return None,
     };
     // SAFETY: within the program's lock, which it is using.
     let tid = unsafe { (*(place as *const AtomicU32)).load(Relaxed) };

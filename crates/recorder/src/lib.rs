@@ -1,5 +1,6 @@
 //! An `LD_PRELOAD` library that records a program's operations on its pthread locks, whichever library provides them:
-//! the C library, or `libturnwise_preload.so`.
+//! the C library, or `libturnwise_preload.so`; and its sleeps in semaphores, barriers, joins and futex calls, by which
+//! the locks of Rust's std, of C++20 and of others wait.
 //!
 //! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared: the
 //! recording survives however the program ends. Without the variable the library passes all calls on.
@@ -15,6 +16,7 @@
 //! | `brief.rs` | short and frequent waits |
 //! | `alone.rs` | single-threaded programs |
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
+//! | `sleep.rs`, `../c/sleep.c` | wraps other calls that sleep, and those that wake |
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
 //! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |
@@ -57,6 +59,7 @@ mod real;
 mod replaced;
 mod sampling;
 mod segments;
+mod sleep;
 mod stacks;
 mod start;
 mod state;

@@ -8,7 +8,7 @@ use crate::writer::Writer;
 use crate::{clock, modules, stacks};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
+use turnwise_recording::{Class, Entry, LOCK_SLOTS, LOCKS, Lock, Ref};
 
 /// Returns the C library's kind of the mutex at `address`; 0 for other locks.
 fn kind_of_mutex(class: Class, address: u64) -> u32 {
@@ -116,6 +116,20 @@ pub(crate) fn contended(mapping: &Mapping, number: u32) {
     if lock.contended.load(Relaxed) == 0 {
         lock.contended.store(1, Relaxed);
     }
+}
+
+/// Notes which stack and thread is about to wake sleepers; a stack of 0: not known.
+pub(crate) fn is_woken_by(mapping: &Mapping, entry: &Entry, (stack, thread): (Ref, u32)) {
+    let lock = record(mapping, entry.lock.load(Relaxed));
+    lock.waker.store(thread, Relaxed);
+    lock.woken_by.store(stack, Relaxed);
+}
+
+/// Returns which stack and thread was the last to wake sleepers, if it is known.
+pub(crate) fn waker(mapping: &Mapping, entry: &Entry) -> Option<(Ref, u32)> {
+    let lock = record(mapping, entry.lock.load(Relaxed));
+    let stack = lock.woken_by.load(Relaxed);
+    (stack != 0).then(|| (stack, lock.waker.load(Relaxed)))
 }
 
 /// Returns whether the lock at an address is of this class, and not of a module that another has replaced.

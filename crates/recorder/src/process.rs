@@ -80,6 +80,11 @@ pub(crate) fn claim() {
     }
 }
 
+/// Returns whether this process or its children may record.
+pub(crate) fn may_record() -> bool {
+    path().is_some() && race_checker().is_none()
+}
+
 fn page() -> Option<&'static Process> {
     // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that is seen is mapped.
     let mut page = PROCESS.load(Acquire);

@@ -1,6 +1,6 @@
 //! The functions that run when the library is loaded, and when the process exits.
 
-use crate::{acquire, alone, exports, modules, process, real, state};
+use crate::{acquire, alone, exports, modules, process, real, sleep, state};
 use turnwise_interpose::{at_start_and_end, race_checker};
 
 /// Runs when the library is loaded.
@@ -17,6 +17,10 @@ extern "C" fn start() {
     process::claim();
     if let Some(process) = process::get_if_ready() {
         modules::note_all(&process.mapping);
+    }
+    if process::may_record() {
+        sleep::look_up();
+        exports::sleep::take_futexes();
     }
 }
 

@@ -118,6 +118,14 @@ pub(crate) fn enter() -> Option<Session> {
     enter_slowly(state)
 }
 
+/// Begins to record something that is no acquisition: if it cannot be recorded, it is not counted as one that is
+/// missing.
+pub(crate) fn enter_uncounted() -> Option<Session> {
+    let state: *const State = Current::quickly();
+    // SAFETY: as in `enter`.
+    if !state.is_null() && unsafe { (*state).mode.load(Relaxed) } == BUSY { None } else { enter() }
+}
+
 #[cold]
 fn enter_slowly(state: *const State) -> Option<Session> {
     // SAFETY: as in `enter`.
@@ -217,6 +225,15 @@ impl State {
     /// Returns the entry of a lock and a site, created if necessary; `None`: there is no room.
     pub(crate) fn entry(&self, class: Class, address: u64, site: u64) -> Option<&'static Entry> {
         self.table.find(&self.writer, class, address, site)
+    }
+
+    /// Counts a wait that begins, and renews what is rarely looked at.
+    pub(crate) fn begin_wait(&self) {
+        self.sampling.count_wait();
+        if self.sampling.waits.get().is_power_of_two() {
+            self.writer.note_name();
+            self.writer.mapping().look_at_clock();
+        }
     }
 
     /// Returns the thread's holds, each with its entry if there is room for it.

@@ -6,7 +6,7 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// The version of the layout, which grows with every change.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The longest file. It grows as it is written.
 pub const FILE_BYTES: u64 = 4 << 30;
 
@@ -108,77 +108,6 @@ pub const SIGNALLED: u32 = 2;
 
 /// [`Header::ending`]: the process ended; how is unknown.
 pub const ENDED: u32 = 3;
-
-/// The kind of a chunk: [`Chunk::kind`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum ChunkKind {
-    /// A sequence of [`Entry`].
-    Entries = 1,
-    /// A sequence of [`Episode`].
-    Episodes = 2,
-    /// A sequence of [`Edge`].
-    Edges = 3,
-    /// [`Detail`], [`Tally`] and stacks, which other records refer to.
-    Arena = 4,
-    /// A sequence of [`Step`].
-    Steps = 5,
-    /// A piece of a [`Region`].
-    Piece = 6,
-}
-
-/// The operation at a site: the upper byte of [`Entry::site`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Op {
-    /// A lock was acquired (by a writer).
-    Acquire = 0,
-    /// A lock was acquired by a reader.
-    Read = 1,
-    /// A condition variable's wait reacquired the mutex.
-    AfterWait = 2,
-    /// A condition variable was waited on.
-    Wait = 3,
-    /// `pthread_cond_signal`.
-    Signal = 4,
-    /// `pthread_cond_broadcast`.
-    Broadcast = 5,
-}
-
-impl Op {
-    /// All operations, by their numbers.
-    pub const ALL: [Op; 6] = [Op::Acquire, Op::Read, Op::AfterWait, Op::Wait, Op::Signal, Op::Broadcast];
-
-    /// Encodes the operation and its address for [`Entry::site`].
-    #[must_use]
-    #[inline(always)]
-    pub const fn at(self, address: u64) -> u64 {
-        address & ADDRESS | (self as u64) << 56
-    }
-
-    /// Decodes a word of [`Entry::site`]; `None`: there is no operation of that number.
-    #[must_use]
-    pub fn split(site: u64) -> Option<(Op, u64)> {
-        Some((*Op::ALL.get((site >> 56) as usize)?, site & ADDRESS))
-    }
-}
-
-/// The bits of an address in [`Entry::site`].
-const ADDRESS: u64 = (1 << 56) - 1;
-
-/// The class of a lock: [`Lock::class`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum Class {
-    /// `pthread_mutex_t`, `mtx_t`.
-    Mutex = 1,
-    /// `pthread_rwlock_t`.
-    RwLock = 2,
-    /// `pthread_spinlock_t`.
-    Spin = 3,
-    /// `pthread_cond_t`, `cnd_t`.
-    Condition = 4,
-}
 
 /// [`Tally::kind`]: `key` is a stack.
 pub const TALLY_STACK: u32 = 1;
@@ -420,6 +349,10 @@ records! {
         class: u32,
         /// For a mutex, its kind in the C library.
         kind: u32,
+        /// For what threads sleep on: the stack of the call that last woke one, or was to; 0: not known.
+        woken_by: u32,
+        /// The number of the thread that made it.
+        waker: u32,
         /// Stack of the call that made it; 0: none seen.
         created: u32,
         /// The lock at this address before: its number plus 1.
@@ -452,7 +385,7 @@ records! {
     Entry as EntryCopy {
         /// The lock's address; lowest bit set: another lock is there now.
         address: u64,
-        /// [`Op`] and return address.
+        /// [`Op`] and return address; for [`Op::Sleep`], a hash of the path that led there.
         site: u64,
         /// The lock's number.
         lock: u32,
@@ -465,12 +398,13 @@ records! {
         detail: u32,
         /// The number of failed attempts.
         failed: u32,
-        /// For condition variables: the mutex's address. For locks, for the recorder: identifies the locks under which
-        /// the thread acquired this one before.
+        /// For condition variables: the mutex's address. For [`Op::Sleep`]: the stack's [`Ref`], and in the upper half
+        /// the thread's number. For locks, for the recorder: identifies the locks under which the thread acquired this
+        /// one before.
         mutex_or_under: u64,
         /// For condition variables: waits that timed out. For locks: immediate acquisitions, past threads that slept.
         timed_out_or_stolen: u64,
-        /// For condition variables: wake-ups without effect.
+        /// For condition variables: wake-ups without effect. For calls that wake: those that woke no thread.
         for_nothing: u64,
     }
 

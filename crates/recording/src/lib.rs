@@ -18,11 +18,13 @@
 //! it meanwhile; the reader runs after the program has ended, or takes what it finds.
 
 pub mod fields;
+mod kinds;
 mod layout;
 pub mod reader;
 pub mod scale;
 pub mod writer;
 
+pub use kinds::{ChunkKind, Class, Op};
 pub use layout::*;
 pub use turnwise_preload_abi::counter as clock;
 pub use zerocopy::FromZeros;

@@ -3,9 +3,10 @@
 mod holes;
 mod plausible;
 
+use crate::kinds::ChunkKind;
 use crate::layout::{
-    CHUNK_HEADER, CHUNKS, ChunkCopy, ChunkKind, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy,
-    LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
+    CHUNK_HEADER, CHUNKS, ChunkCopy, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy, LAYOUT,
+    LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
     TallyCopy, ThreadCopy, VERSION,
 };
 use std::collections::{HashMap, HashSet};

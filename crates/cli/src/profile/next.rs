@@ -9,7 +9,8 @@ use turnwise_profile::output::took_none;
 pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
     let words = &profile.program.command;
     let command = target::typed(words).unwrap_or_else(|| "CMD".to_owned());
-    let waited = profile.locks.iter().any(|lock| lock.usage.wait.sum_ns > 0);
+    let waited = profile.locks.iter().any(|lock| lock.kind.is_pthread() && lock.usage.wait.sum_ns > 0);
+    let is_served = profile.locks.iter().any(|lock| lock.kind.is_pthread());
     let (next, why) = if !profile.deadlocks.is_empty() {
         (format!("run -- {command}"), "then, while it hangs, `turnwise why PID`: all stacks, without a restart")
     } else if took_none(profile) {
@@ -20,6 +21,11 @@ pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
         (format!("profile --futex --html waits.html -- {command}"), "the same as a page")
     } else if waited {
         (format!("compare --advise -- {command}"), "tries other locks where threads wait, and keeps what wins")
+    } else if !is_served {
+        (
+            format!("profile --html waits.html -- {command}"),
+            "the same as a page: no lock here is pthread's, to try another",
+        )
     } else {
         (format!("compare -- {command}"), "measures whether other locks make a difference")
     };

@@ -8,7 +8,9 @@ use turnwise_preload_abi::Policy;
 use turnwise_present::figures::scaled;
 use turnwise_present::table::{self, CellAlignment, Table};
 use turnwise_profile::advice::at_once;
-use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
+use turnwise_profile::model::{
+    Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint, Thread,
+};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
 use turnwise_sim::spec::{self, Machine};
@@ -218,7 +220,7 @@ fn middles(times: &Distribution) -> Vec<(u64, u64)> {
 /// Returns the time that threads ran: when they waited neither for a lock or a condition nor, if threads outnumber
 /// CPUs, for a CPU.
 fn running_ns(profile: &Profile) -> f64 {
-    let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
+    let alive: u64 = profile.threads.iter().map(Thread::alive_ns).sum();
     let waited: u64 = profile.threads.iter().map(|thread| thread.usage.wait.sum_ns).sum();
     let conditions: u64 = profile.conditions.iter().map(|condition| condition.wait.sum_ns).sum();
     let most = profile.program.duration_ns as f64 * f64::from(profile.program.cpus.max(1));
@@ -264,7 +266,7 @@ fn table(profile: &Profile, scaling: &Scaling) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnwise_profile::model::{Lock, Program as Ran, Site as RecordedSite, Thread, Usage};
+    use turnwise_profile::model::{Lock, Program as Ran, Site as RecordedSite, Usage};
 
     /// Returns a profile of four threads for 10 ms on 2 CPUs; one mutex is held half of the time that they run.
     fn profile() -> Profile {

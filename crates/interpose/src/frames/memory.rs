@@ -44,6 +44,17 @@ impl Memory {
     }
 }
 
+/// Reads words of the program's memory from an address upwards, as far as it can be read; returns their number.
+/// `known`: an address that can be read (or 0), whose page is not checked.
+pub fn words(known: usize, at: usize, to: &mut [usize]) -> usize {
+    let mut memory = Memory { pages: [known / PAGE * PAGE, 0, 0, 0], asked: 0 };
+    for (index, word) in to.iter_mut().enumerate() {
+        let Some(found) = memory.word(at.wrapping_add(index * size_of::<usize>())) else { return index };
+        *word = found;
+    }
+    to.len()
+}
+
 /// Returns whether a page can be read: the system reads a set of signals there, and then refuses the request, whose
 /// operation does not exist. No sandbox forbids this call, which the C library also makes when threads begin and end.
 fn is_readable(page: usize) -> bool {
@@ -59,7 +70,7 @@ fn is_readable(page: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Memory;
+    use super::{Memory, words};
 
     #[test]
     fn only_what_can_be_read_is_read() {
@@ -76,5 +87,8 @@ mod tests {
             libc::mmap(core::ptr::null_mut(), 4096, libc::PROT_NONE, flags, -1, 0)
         };
         assert_eq!(memory.word(guard as usize), None);
+        let (here, mut read) = ([1_usize, 2, 3], [0; 3]);
+        assert_eq!((words(0, here.as_ptr() as usize, &mut read), read), (3, here));
+        assert_eq!(words(0, guard as usize, &mut read), 0);
     }
 }

@@ -24,6 +24,7 @@ mod table;
 use crate::module::{Module, unwind_table, unwind_table_even_with_locks};
 use gimli::{CfaRule, Register, RegisterRule};
 use memory::Memory;
+pub use memory::words;
 use table::{Context, Entry, Row};
 
 /// General registers, by DWARF's numbers.

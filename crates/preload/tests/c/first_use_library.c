@@ -2,6 +2,7 @@
    one of those that are the C library's (process-shared), written as its initialisers would; "taken": one that another
    thread has, and releases after a while. */
 #include "check.h"
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <threads.h>
 
@@ -18,12 +19,18 @@ static pthread_spinlock_t spin = 1; /* free, as the C library has it there */
 static pthread_spinlock_t spin;
 #endif
 static pthread_key_t key;
+static sem_t semaphore;
+static pthread_barrier_t barrier;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t counts[6];
 static struct timespec at;
 static volatile int holds, is_done;
 static void *volatile begun;
 
-enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL, PROCESS, PROGRAM, CHILD };
+enum object {
+    MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, THREAD, THREAD_OF_C11, EVENTS, CALL, PROCESS, PROGRAM, CHILD,
+    SEMAPHORE, BARRIER, JOIN, ONCE
+};
 enum shape {
     ALONE,    /* the object, or the object and NULL */
     TIMED,    /* and a time */
@@ -107,6 +114,15 @@ static const struct known {
     {"turnwise_prctl", CALL, ALONE},
     {"syscall", CALL, ALONE},
     {"turnwise_syscall", CALL, ALONE},
+    {"sem_wait", SEMAPHORE, ALONE},
+    {"sem_timedwait", SEMAPHORE, TIMED},
+    {"sem_clockwait", SEMAPHORE, CLOCKED},
+    {"sem_post", SEMAPHORE, ALONE},
+    {"pthread_barrier_wait", BARRIER, ALONE},
+    {"pthread_join", JOIN, ALONE},
+    {"pthread_timedjoin_np", JOIN, TIMED},
+    {"pthread_clockjoin_np", JOIN, CLOCKED},
+    {"pthread_once", ONCE, ALONE},
     {"chroot", PROCESS, ALONE},
     {"setuid", PROCESS, ALONE},
     {"seteuid", PROCESS, ALONE},
@@ -172,6 +188,21 @@ static int next_of_c11(void *argument)
     return -7;
 }
 
+static void initialise(void)
+{
+    begun = &once;
+}
+
+static void on_join(const struct known *k)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, next, NULL) == 0);
+    void *id = (void *)thread;
+    long result = k->shape == CLOCKED ? function(id, NULL, (void *)(intptr_t)CLOCK_REALTIME, &at)
+                                      : function(id, NULL, &at, NULL);
+    CHECK((int)result == 0 || (k->shape != ALONE && pthread_join(thread, NULL) == 0));
+}
+
 static void *worker(void *line)
 {
     const struct known *k = line;
@@ -208,6 +239,12 @@ static void *worker(void *line)
         CHECK(spawn(&child, "/turnwise/no/such/program", NULL, NULL, none, none) != 0);
         break;
     }
+    case SEMAPHORE: on_object(k, &semaphore); break; /* free */
+    case BARRIER: on_object(k, &barrier); break; /* of one */
+    case JOIN: on_join(k); break;
+    case ONCE:
+        CHECK(function(&once, (void *)initialise, NULL, NULL) == 0 && begun == &once);
+        break;
     case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
     case CALL: function((void *)SYS_getpid, NULL, NULL, NULL); break; /* a question, as a number of `prctl`, too */
     }
@@ -259,6 +296,7 @@ __attribute__((constructor)) static void load(void)
     int is_taken = !strcmp(objects, "taken");
     pthread_t other = 0;
     function = (any_fn *)strtoul(getenv("ADDRESS"), NULL, 16);
+    CHECK(sem_init(&semaphore, 0, 1) == 0 && pthread_barrier_init(&barrier, NULL, 1) == 0);
     if (!strcmp(objects, "foreign"))
         make_foreign();
     /* Who unlocks what others have gets an error, if the lock knows its owner. */

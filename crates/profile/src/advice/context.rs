@@ -33,13 +33,19 @@ impl<'a> Context<'a> {
         for (number, site) in profile.sites.iter().enumerate() {
             sites[site.lock as usize].push(number as SiteId);
         }
-        let lives = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns));
-        Context { profile, sites, thread_ns: lives.sum(), threads_at_once: at_once(&profile.threads) }
+        let thread_ns = profile.threads.iter().map(Thread::alive_ns).sum();
+        let threads_at_once = at_once(profile.threads.iter().filter(|thread| !thread.only_slept));
+        Context { profile, sites, thread_ns, threads_at_once }
     }
 
-    /// Numbers all locks.
+    /// Numbers all locks of pthread.
     pub(super) fn locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> + use<'a> {
-        (0..).zip(&self.profile.locks)
+        (0..).zip(&self.profile.locks).filter(|(_, lock)| lock.kind.is_pthread())
+    }
+
+    /// Numbers the locks that sleep by futex calls of their own, of which only the waits are known.
+    pub(super) fn other_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> + use<'a> {
+        (0..).zip(&self.profile.locks).filter(|(_, lock)| !lock.kind.is_pthread())
     }
 
     /// Returns the locks at which threads wait long enough to matter.
@@ -81,6 +87,11 @@ impl<'a> Context<'a> {
     pub(super) fn cost(&self, lock: LockId) -> String {
         let usage = &self.profile.locks[lock as usize].usage;
         let worst = self.sites_of(lock).next().map(|(site, _)| format!("; most of it at {}", self.site_name(site)));
+        if usage.acquisitions == 0 {
+            let (time, share) = (time(usage.wait.sum_ns), percent(usage.wait.sum_ns, self.thread_ns));
+            let worst = worst.unwrap_or_default();
+            return format!("threads waited {time} for it, {share} of their time{worst}");
+        }
         format!(
             "threads waited {} for it, {} of their time; {} of {} acquisitions were contended{}",
             time(usage.wait.sum_ns),

@@ -6,7 +6,7 @@ use super::sites::Sites;
 use crate::model::{Deadlock, Profile, StuckWait};
 use std::collections::HashMap;
 use turnwise_recording::reader::Recording;
-use turnwise_recording::{ACQUIRED, EpisodeCopy};
+use turnwise_recording::{ACQUIRED, Class, EpisodeCopy, ThreadCopy};
 
 /// Returns the threads that wait for one another.
 pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profile: &Profile) -> Vec<Deadlock> {
@@ -22,10 +22,10 @@ pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profi
     let edge = |wait: &&Wait| Some((wait.episode.thread, wait.episode.holder.checked_sub(1)?));
     let mut circles = circles(&last.values().filter_map(edge).collect());
     circles.retain(|circle| circle.iter().all(|thread| is_still_held(recording, last[thread])));
-    let stuck = |thread: &u32| self::stuck(recording, sites, profile, last[thread]);
+    let stuck = |thread: &u32| self::stuck(sites, profile, last[thread]);
     let of = |circle: &Vec<u32>, all_wait| Deadlock { waits: circle.iter().map(stuck).collect(), all_wait };
     let mut deadlocks: Vec<Deadlock> = circles.iter().map(|circle| of(circle, false)).collect();
-    if deadlocks.is_empty() && all_wait(recording, &last, profile) {
+    if deadlocks.is_empty() && all_wait(recording, pending, &last, profile) {
         let mut all: Vec<u32> = last.keys().copied().collect();
         all.sort_unstable();
         deadlocks.push(of(&all, true));
@@ -44,15 +44,25 @@ fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
     recording.episodes.iter().filter(later).all(|episode| episode.thread + 1 == wait.episode.holder)
 }
 
-/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time: then no
-/// thread remains that could release those locks.
-fn all_wait(recording: &Recording, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
+/// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time, or for the
+/// end of another: then no thread remains that could release those locks.
+fn all_wait(recording: &Recording, pending: &Pending, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
     /// The time that a free lock may need until its next owner runs.
     const SETTLED_NS: u64 = 100_000_000;
     let waits = |thread: usize| u32::try_from(thread).ok().and_then(|thread| last.get(&thread));
+    // A lock that sleeps by futex calls may be one that a thread has which never slept, and is not known here.
+    let is_known = |wait: &&&Wait| {
+        let lock = recording.entries.get(wait.entry).and_then(|entry| recording.locks.get(entry.lock as usize));
+        lock.is_some_and(|lock| !Class::is_slept_on(lock.class))
+    };
     let is_settled = |wait: &&Wait| in_ns(wait, profile).is_some_and(|ns| ns >= SETTLED_NS);
-    let mut left = (0..).zip(&recording.threads).filter(|(_, thread)| thread.ended == 0).peekable();
-    left.peek().is_some() && left.all(|(number, _)| waits(number).is_some_and(is_settled))
+    let joins = |thread: usize| u32::try_from(thread).is_ok_and(|thread| pending.joining.contains(&thread));
+    let is_left = |(number, thread): &(usize, &ThreadCopy)| {
+        let took_any = thread.ahead > u64::from(thread.left) || thread.failed > 0;
+        thread.ended == 0 && !joins(*number) && (took_any || waits(*number).is_some())
+    };
+    let mut left = (0..).zip(&recording.threads).filter(is_left).peekable();
+    left.peek().is_some() && left.all(|(number, _)| waits(number).filter(is_known).is_some_and(is_settled))
 }
 
 /// Returns how long a wait had lasted at the end.
@@ -62,19 +72,16 @@ fn in_ns(wait: &Wait, profile: &Profile) -> Option<u64> {
 }
 
 /// Describes one wait of a cycle.
-fn stuck(recording: &Recording, sites: &Sites, profile: &Profile, wait: &Wait) -> StuckWait {
-    let entry = recording.entries.get(wait.entry);
-    let lock = entry.and_then(|entry| sites.lock_id(entry.lock));
-    let site = |site: u64| {
-        let site = profile.sites.get(sites.id((entry?.lock, site))? as usize)?;
-        Some(shown(&profile.frames[*site.frames.first()? as usize]))
-    };
+fn stuck(sites: &Sites, profile: &Profile, wait: &Wait) -> StuckWait {
+    let lock = sites.lock_of_entry(wait.entry);
+    let shown = |site: u32| Some(shown(&profile.frames[*profile.sites.get(site as usize)?.frames.first()? as usize]));
+    let taken = |site: u64| shown(sites.holder(wait.entry, site)?);
     StuckWait {
         thread: thread(profile, wait.episode.thread),
         lock: lock.map_or_else(|| "a lock".to_owned(), |id| profile.locks[id as usize].name.clone()),
         lock_id: lock,
-        place: entry.and_then(|entry| site(entry.site)),
-        taken: site(wait.episode.holder_site),
+        place: sites.of_entry(wait.entry).and_then(shown),
+        taken: taken(wait.episode.holder_site),
         wait_ns: in_ns(wait, profile),
     }
 }

@@ -4,10 +4,12 @@ mod clock;
 mod conditions;
 mod deadlocks;
 mod lines;
+pub(crate) mod lock_classes;
 mod names;
 mod order;
 mod pending;
 mod sites;
+mod sleeps;
 pub mod spread;
 mod sums;
 mod threads;
@@ -21,9 +23,11 @@ use crate::template::{context, lines};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use deadlocks::circles;
-pub use names::{call_site, is_lock_class, is_wrapper, shown};
+pub use lock_classes::is_lock_class;
+pub use names::{call_site, is_wrapper, shown};
 use pending::Pending;
 use sites::Sites;
+use sleeps::{Group, Sleeps};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -33,7 +37,7 @@ use turnwise_present::others::Others;
 use turnwise_present::printable;
 use turnwise_recording::reader::{Recording, modules_so_far};
 use turnwise_recording::{
-    Class, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_FILTER, WHY_MANY,
+    Class, EntryCopy, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_FILTER, WHY_MANY,
     WHY_MEMORY, WHY_UNREACHABLE, marked,
 };
 
@@ -47,6 +51,7 @@ struct Work<'a> {
     symbols: Symbols,
     duration_ns: u64,
     pending: Rc<Pending>,
+    sleeps: Rc<Sleeps>,
     /// Whether the locks report what happens inside.
     reports: bool,
 }
@@ -68,12 +73,15 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let clock = Clock::of(header);
     let end = last(recording);
     let duration_ns = clock.since_start(end);
-    let pending = Rc::new(Pending::collect(recording, end));
-    let symbols = Symbols::new(modules(recording, kept));
+    let mut symbols = Symbols::new(modules(recording, kept));
+    let sleeps = Rc::new(Sleeps::collect(recording, &mut symbols));
+    let pending = Rc::new(Pending::collect(recording, end, Some(&sleeps)));
     let reports = header.lock_events != 0;
-    let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), reports };
+    let (pending, sleeps) = (&pending, &sleeps);
+    let mut work =
+        Work { recording, clock, symbols, duration_ns, pending: pending.clone(), sleeps: sleeps.clone(), reports };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
-    let mut sites = Sites::collect(recording, &pending);
+    let mut sites = Sites::collect(recording, pending, sleeps);
     let uncounted = uncounted(recording, &sites);
     let left_out = sites.keep(MOST_LOCKS);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
@@ -81,6 +89,7 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let mut stacks = waits::Stacks::default();
     waits::fill(&mut work, &sites, &mut stacks, &mut profile);
     profile.conditions = conditions::all(&mut work, &sites);
+    profile.awaited = sleeps.awaited(&mut work);
     profile.inversions = order::inversions(recording, &sites);
     profile.shared_lines = lines::shared(recording, &sites, &profile);
     names::fill(&mut work, &sites, &mut stacks, &mut profile);
@@ -91,23 +100,27 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
-    profile.deadlocks = deadlocks::all(&pending, recording, &sites, &profile);
+    profile.deadlocks = deadlocks::all(pending, recording, &sites, &profile);
     profile.recording.still_waiting = pending.count();
     profile.recording.others = others(header);
     spread::waits(&mut profile);
-    if let Some(remark) = pending.remark(recording, &sites, &profile) {
+    if let Some(remark) = pending.remark(&sites, &profile) {
         profile.recording.remarks.insert(0, remark);
     }
     sound(&profile).context("the recording is damaged; record the program again")?;
     Ok(profile)
 }
 
-/// Returns the ticks that all threads waited, including waits that had not ended.
+/// Returns the ticks that all threads waited for pthread locks, including waits that had not ended.
 #[must_use]
 pub fn waited(recording: &Recording) -> u64 {
-    let details = recording.entries.iter().filter_map(|entry| recording.detail(entry.detail));
+    let is_lock = |entry: &&EntryCopy| {
+        let lock = recording.locks.get(entry.lock as usize);
+        !lock.is_some_and(|lock| Class::is_slept_on(lock.class))
+    };
+    let details = recording.entries.iter().filter(is_lock).filter_map(|entry| recording.detail(entry.detail));
     let ended: u64 = details.map(|detail| detail.wait_sum).sum();
-    ended.saturating_add(Pending::collect(recording, last(recording)).all_ticks())
+    ended.saturating_add(Pending::collect(recording, last(recording), None).all_ticks())
 }
 
 /// Returns the ticks at the last recorded activity.
@@ -214,24 +227,36 @@ fn module_of(header: &HeaderCopy, module: &ModuleCopy) -> Module {
 }
 
 fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
-    let Some(copy) = work.recording.locks.get(number as usize) else { return Lock::default() };
+    let Some(copy) = copy(work, number) else { return Lock::default() };
+    let group = work.sleeps.of_number(number);
     let mut sum = Sum::default();
     for site in sites.of_lock(number) {
         sum.merge(&site.sum);
     }
     let (over_time, step_ns) = sum.over_time(work.clock, work.duration_ns);
-    let (kind, mut usage) = (kind(copy), sum.usage(work.clock, work.reports));
+    let (kind, mut usage) = (group.map_or_else(|| kind(copy), Group::kind), sum.usage(work.clock, work.reports));
+    let wake_ups = group.map_or((0, 0), |group| group.wake_ups);
+    let variable = work.symbols.variable(place_of(copy)).filter(|_| !kind.is_parked());
     if kind != LockKind::RwLock {
         usage = sums::held_by_one(usage, work.duration_ns);
     }
     Lock {
         address: copy.address,
         kind,
-        symbol: work.symbols.variable(place_of(copy)).map(|found| format!("{} ({})", found.name, found.module)),
+        symbol: variable.map(|found| format!("{} ({})", found.name, found.module)),
         usage,
+        wake_ups,
         over_time,
         step_ns,
         ..Lock::default()
+    }
+}
+
+/// Returns a lock of the recording, or that of sleeps in a lock.
+fn copy<'a>(work: &Work<'a>, number: u32) -> Option<&'a LockCopy> {
+    match work.sleeps.of_number(number) {
+        Some(group) => group.copy(work.recording),
+        None => work.recording.locks.get(number as usize),
     }
 }
 
@@ -295,7 +320,7 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
         acquisitions_left_out => left_out.1,
         dropped => recording.threads.iter().map(|thread| thread.dropped).sum::<u64>(),
         stack_one_in => header.stack_one_in,
-        lock_events => header.lock_events != 0,
+        lock_events => header.lock_events != 0 || !recording.locks.iter().any(|lock| !Class::is_slept_on(lock.class)),
     };
     troubles.into_iter().chain(lines(include_str!("../../assets/remarks.jinja"), values)).collect()
 }

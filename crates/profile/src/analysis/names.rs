@@ -1,23 +1,13 @@
 //! Readable names of locks, and frames that are better omitted from a call site.
 
 use super::Work;
+use super::lock_classes::is_lock_class;
 use super::sites::Sites;
 use super::waits::Stacks;
 use crate::model::{Frame, FrameId, Profile};
 use crate::output::names::placed;
 use crate::symbols::Symbols;
 use std::collections::HashMap;
-
-/// Functions and classes that only pass a lock on, by the prefixes of their names; those of Rust are parts of the
-/// program's functions.
-const LOCK_CLASSES: &str = include_str!("lock_classes.txt");
-
-/// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
-#[must_use]
-pub fn is_lock_class(frame: &Frame) -> bool {
-    let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
-    LOCK_CLASSES.lines().any(|class| plain.starts_with(class))
-}
 
 /// Returns the frames of a call site, by its return address, without those of lock classes at its inner end; at least
 /// one stays.
@@ -48,7 +38,7 @@ pub fn is_wrapper(frame: &Frame) -> bool {
 /// Fills in the locks' names and where they were made.
 pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
     for (index, number) in sites.lock_numbers().iter().enumerate() {
-        let created = work.recording.locks.get(*number as usize).map_or(0, |lock| lock.created);
+        let created = super::copy(work, *number).map_or(0, |lock| lock.created);
         let created = stacks.id(work, created, profile);
         let made = created.and_then(|stack| place(work, profile, stack));
         let lock = &profile.locks[index];
@@ -108,13 +98,5 @@ mod tests {
         let mut names = ["made in f", "cache", "made in f", "made in f"].map(str::to_owned);
         number([40, 30, 20, 10].into_iter().zip(&mut names).collect());
         assert_eq!(names, ["made in f #3", "cache", "made in f #2", "made in f"]);
-    }
-
-    #[test]
-    fn what_debug_information_names_without_its_namespace_is_a_lock_class_too() {
-        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
-        assert!(is_lock_class(&frame("__glibcxx_rwlock_rdlock(pthread_rwlock_t*)")));
-        assert!(is_lock_class(&frame("std::__glibcxx_rwlock_wrlock(pthread_rwlock_t*)")));
-        assert!(!is_lock_class(&frame("rwlock_rdlock")));
     }
 }

@@ -2,11 +2,12 @@
 //! its sums, and a deadlock would not be a wait at all.
 
 use super::sites::Sites;
+use super::sleeps::Sleeps;
 use crate::figures::listed;
 use crate::model::Profile;
-use std::collections::HashMap;
-use turnwise_recording::EpisodeCopy;
+use std::collections::{HashMap, HashSet};
 use turnwise_recording::reader::Recording;
+use turnwise_recording::{Class, EpisodeCopy};
 
 /// A wait that had not ended.
 pub(super) struct Wait {
@@ -26,15 +27,28 @@ pub(super) struct Pending {
     by_entry: HashMap<usize, Vec<usize>>,
     /// Ticks from the beginning of the recording to its end.
     pub(super) ticks: u64,
+    /// Threads that waited for the end of another.
+    pub(super) joining: HashSet<u32>,
 }
 
 impl Pending {
-    /// Collects the waits; `end`: ticks at the end of the recording.
-    pub(super) fn collect(recording: &Recording, end: u64) -> Pending {
+    /// Collects the waits for locks; `end`: ticks at the end of the recording. `sleeps`: those that are no pthread
+    /// lock's; without, these are left out.
+    pub(super) fn collect(recording: &Recording, end: u64, sleeps: Option<&Sleeps>) -> Pending {
         let run_ticks = end.saturating_sub(recording.header.ticks_start);
         let open = recording.episodes.iter().filter(|episode| episode.acquired == 0 && episode.began != 0);
+        let mut joining = HashSet::new();
         let waits = open.filter_map(|episode| {
             let entry = recording.entry_at(episode.entry)?;
+            let class = recording.locks.get(recording.entries[entry].lock as usize)?.class;
+            if class == Class::Thread as u32 {
+                joining.insert(episode.thread);
+            }
+            match sleeps {
+                Some(sleeps) => _ = sleeps.lock_and_site(recording, entry)?,
+                None if Class::is_slept_on(class) => return None,
+                None => (),
+            }
             Some(Wait { episode: episode.clone(), entry, ticks: end.saturating_sub(episode.began), run_ticks })
         });
         let waits: Vec<Wait> = waits.collect();
@@ -42,7 +56,7 @@ impl Pending {
         for (index, wait) in waits.iter().enumerate() {
             by_entry.entry(wait.entry).or_default().push(index);
         }
-        Pending { waits, by_entry, ticks: run_ticks }
+        Pending { waits, by_entry, ticks: run_ticks, joining }
     }
 
     pub(super) fn of_entry(&self, entry: usize) -> impl Iterator<Item = &Wait> {
@@ -64,13 +78,13 @@ impl Pending {
     }
 
     /// Returns a remark about them; `None`: there are none.
-    pub(super) fn remark(&self, recording: &Recording, sites: &Sites, profile: &Profile) -> Option<String> {
+    pub(super) fn remark(&self, sites: &Sites, profile: &Profile) -> Option<String> {
         const SHOWN: usize = 4;
         let mut waits: Vec<&Wait> = self.waits.iter().collect();
         waits.sort_by_key(|wait| (wait.episode.began, wait.episode.thread));
         let thread = |index: u32| self::thread(profile, index);
         let reported = waits.iter().map(|wait| {
-            let lock = recording.entries.get(wait.entry).and_then(|entry| sites.lock_id(entry.lock));
+            let lock = sites.lock_of_entry(wait.entry);
             let name = lock.map_or("a lock", |id| profile.locks[id as usize].name.as_str());
             let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", held by {}", thread(holder)));
             format!("{} for {name}{}", thread(wait.episode.thread), holder.unwrap_or_default())

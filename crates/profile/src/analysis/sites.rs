@@ -1,10 +1,12 @@
 //! Entries by lock and call site: several threads' entries are one site.
 
 use super::pending::Pending;
+use super::sleeps::Sleeps;
 use super::sums::Sum;
 use crate::model::{LockId, SiteId};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::rc::Rc;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, Op};
 
@@ -28,30 +30,49 @@ pub(super) struct Sites {
     locks: Vec<u32>,
     lock_ids: HashMap<u32, LockId>,
     by_lock: HashMap<u32, Vec<usize>>,
+    by_entry: HashMap<usize, SiteId>,
+    sleeps: Rc<Sleeps>,
 }
 
 impl Sites {
-    /// Collects the sites of locks; those of condition variables are elsewhere.
-    pub(super) fn collect(recording: &Recording, pending: &Pending) -> Sites {
+    /// Collects the sites of locks; those of condition variables and of what else threads sleep on are elsewhere.
+    pub(super) fn collect(recording: &Recording, pending: &Pending, sleeps: &Rc<Sleeps>) -> Sites {
         let mut found: HashMap<Key, RawSite> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
-            let Some((op, address)) = Op::split(entry.site) else { continue };
             let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
+            let Some(key) = sleeps.lock_and_site(recording, index) else { continue };
+            let Some((op, address)) = Op::split(key.1) else { continue };
             let used = entry.acquisitions > 0 || entry.failed > 0 || pending.of_entry(index).next().is_some();
             if lock.class == Class::Condition as u32 || !used {
                 continue;
             }
-            let key = (entry.lock, entry.site);
-            let new = || RawSite { key, op, address, sum: Sum::default(), entries: Vec::new() };
-            let site = found.entry(key).or_insert_with(new);
-            site.sum.add(entry, recording.detail(entry.detail).as_ref());
+            let new = |key, op, address| RawSite { key, op, address, sum: Sum::default(), entries: Vec::new() };
+            // A site that only woke others has no waits of its own.
+            for waker in if op == Op::Sleep { sleeps.waker_sites(recording, index) } else { Vec::new() } {
+                let (key, at) = ((key.0, waker), waker & !(0xff << 56));
+                found.entry(key).or_insert_with(|| new(key, Op::Wake, at));
+            }
+            let site = found.entry(key).or_insert_with(|| new(key, op, address));
+            let detail = recording.detail(entry.detail);
+            if op == Op::Sleep {
+                site.sum.add_sleeps(entry, detail.as_ref());
+            } else {
+                site.sum.add(entry, detail.as_ref());
+            }
             pending.of_entry(index).for_each(|wait| site.sum.add_pending(wait.ticks, pending.ticks));
             site.entries.push(index);
         }
         let mut sites: Vec<RawSite> = found.into_values().collect();
         sites.sort_by_key(|site| (Reverse(site.sum.wait_ticks()), Reverse(site.sum.acquisitions), site.key));
-        let mut all =
-            Sites { sites, ids: HashMap::new(), locks: Vec::new(), lock_ids: HashMap::new(), by_lock: HashMap::new() };
+        let mut all = Sites {
+            sites,
+            ids: HashMap::new(),
+            locks: Vec::new(),
+            lock_ids: HashMap::new(),
+            by_lock: HashMap::new(),
+            by_entry: HashMap::new(),
+            sleeps: Rc::clone(sleeps),
+        };
         all.index();
         all
     }
@@ -59,8 +80,10 @@ impl Sites {
     fn index(&mut self) {
         self.ids = self.sites.iter().zip(0..).map(|(site, id)| (site.key, id)).collect();
         self.by_lock.clear();
+        self.by_entry.clear();
         for (index, site) in self.sites.iter().enumerate() {
             self.by_lock.entry(site.key.0).or_default().push(index);
+            self.by_entry.extend(site.entries.iter().map(|entry| (*entry, index as SiteId)));
         }
         let mut locks: Vec<(u64, u64, u32)> = self.by_lock.keys().map(|number| self.weight(*number)).collect();
         locks.sort_by_key(|(wait, acquisitions, number)| (Reverse(*wait), Reverse(*acquisitions), *number));
@@ -96,6 +119,20 @@ impl Sites {
 
     pub(super) fn lock_id(&self, number: u32) -> Option<LockId> {
         self.lock_ids.get(&number).copied()
+    }
+
+    /// Returns the site of an entry.
+    pub(super) fn of_entry(&self, entry: usize) -> Option<SiteId> {
+        self.by_entry.get(&entry).copied()
+    }
+
+    pub(super) fn lock_of_entry(&self, entry: usize) -> Option<LockId> {
+        self.lock_id(self.sites[self.of_entry(entry)? as usize].key.0)
+    }
+
+    /// Returns the site of a holder of an entry's lock.
+    pub(super) fn holder(&self, entry: usize, site: u64) -> Option<SiteId> {
+        self.id((self.sites[self.of_entry(entry)? as usize].key.0, self.sleeps.holder_site(site)))
     }
 
     pub(super) fn of_lock(&self, number: u32) -> impl Iterator<Item = &RawSite> {

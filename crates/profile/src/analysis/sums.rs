@@ -163,6 +163,21 @@ impl Sum {
         }
     }
 
+    /// Adds a thread's sleeps, of which nothing but their lengths is known.
+    pub(super) fn add_sleeps(&mut self, entry: &EntryCopy, detail: Option<&DetailCopy>) {
+        self.failed += u64::from(entry.failed);
+        if let Some(detail) = detail {
+            self.add_detail(detail);
+        }
+    }
+
+    /// Adds the time of sleeps in locks to that of a thread's other waits.
+    pub(super) fn add_time(&mut self, detail: &DetailCopy) {
+        let contended = self.contended;
+        self.add_detail(detail);
+        self.contended = contended;
+    }
+
     pub(super) fn add_detail(&mut self, detail: &DetailCopy) {
         self.contended += detail.contended;
         self.wait.add(detail.wait_sum, detail.wait_max, &detail.wait);

@@ -13,6 +13,9 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
         (sum.acquisitions, sum.reads, sum.failed) =
             (thread.ahead.saturating_sub(u64::from(thread.left)), thread.reads, thread.failed);
         sum.inside.stolen = thread.stolen;
+        for detail in work.sleeps.of_thread(work.recording, number) {
+            sum.add_time(&detail);
+        }
         work.pending.of_thread(number).for_each(|wait| sum.add_pending(wait.ticks, work.pending.ticks));
         let ended = if thread.ended == 0 { work.duration_ns } else { work.clock.since_start(thread.ended) };
         Thread {
@@ -20,6 +23,7 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
             name: text(&thread.name),
             began_ns: work.clock.since_start(thread.began),
             ended_ns: ended,
+            only_slept: sum.acquisitions == 0 && sum.failed == 0 && sum.wait_ticks() == 0,
             usage: sum.usage(work.clock, work.reports),
         }
     });

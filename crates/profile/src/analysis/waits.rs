@@ -13,14 +13,12 @@ use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_LOO
 /// Fills in `sites`, `stacks`, `episodes` and `blocked`.
 pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
     let mut blocked = Vec::new();
-    let mut by_entry = HashMap::new();
     for (raw, id) in sites.sites.iter().zip(0..) {
-        by_entry.extend(raw.entries.iter().map(|entry| (*entry, id)));
         let site = site(work, sites, raw, id, stacks, &mut blocked, profile);
         profile.sites.push(site);
     }
     let known = |episode: &EpisodeCopy| {
-        let site = *by_entry.get(&work.recording.entry_at(episode.entry)?)?;
+        let site = sites.of_entry(work.recording.entry_at(episode.entry)?)?;
         Some((episode.clone(), site))
     };
     let known: Vec<_> = work.recording.episodes.iter().filter_map(known).collect();
@@ -48,13 +46,18 @@ fn site(
         for wait in pending.of_entry(*entry) {
             let wait_ns = work.clock.ns(wait.ticks);
             add(&mut parts.stacks, stacks.id(work, wait.episode.stack, profile), 1, wait_ns);
-            let holder = sites.id((raw.key.0, wait.episode.holder_site)).filter(|_| wait.episode.holder > 0);
+            let holder = sites.holder(*entry, wait.episode.holder_site).filter(|_| wait.episode.holder > 0);
             add(&mut parts.holders, holder, 1, wait_ns);
         }
-        let Some(detail) = work.recording.detail(work.recording.entries[*entry].detail) else { continue };
+        let copy = &work.recording.entries[*entry];
+        let Some(detail) = work.recording.detail(copy.detail) else { continue };
+        if raw.op == Op::Sleep {
+            let (waits, wait_ns) = (detail.wait.iter().map(|n| u64::from(*n)).sum(), work.clock.ns(detail.wait_sum));
+            add(&mut parts.stacks, stacks.id(work, copy.mutex_or_under as Ref, profile), waits, wait_ns);
+        }
         for tally in work.recording.tallies(detail.tallies) {
             let (waits, wait_ns) = (tally.waits, work.clock.ns(tally.ticks));
-            let holder = sites.id((raw.key.0, tally.key));
+            let holder = sites.holder(*entry, tally.key);
             match tally.kind {
                 TALLY_STACK => add(&mut parts.stacks, stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
                 TALLY_HOLDER => add(&mut parts.holders, holder, waits, wait_ns),
@@ -70,9 +73,13 @@ fn site(
     if raw.op != Op::Read {
         usage = held_by_one(usage, work.duration_ns);
     }
+    let frames = match raw.op {
+        Op::Sleep | Op::Wake => super::sleeps::frames(&mut work.symbols, raw.address),
+        _ => super::call_site(&mut work.symbols, raw.address),
+    };
     Site {
         lock: sites.lock_id(raw.key.0).unwrap_or_default(),
-        frames: super::call_site(&mut work.symbols, raw.address),
+        frames,
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
         usage,
@@ -145,12 +152,12 @@ fn episode(
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) -> Episode {
-    let lock = sites.sites[site as usize].key.0;
+    let entry = work.recording.entry_at(episode.entry);
     let last = work.recording.threads.len().saturating_sub(1) as u32;
     let holder = episode
         .holder
         .checked_sub(1)
-        .and_then(|thread| Some((thread.min(last), sites.id((lock, episode.holder_site))?)));
+        .and_then(|thread| Some((thread.min(last), sites.holder(entry?, episode.holder_site)?)));
     let end = if episode.acquired == 0 { work.duration_ns } else { work.clock.since_start(episode.acquired) };
     Episode {
         thread: episode.thread.min(last),

@@ -25,6 +25,9 @@ pub(super) fn references(profile: &Profile) -> Result<()> {
     })?;
     each("blocked pair", &profile.blocked, |pair| vec![site(&pair.waiter), site(&pair.holder)])?;
     each("condition variable", &profile.conditions, |one| one.mutex.iter().map(lock).collect())?;
+    each("what is awaited", &profile.awaited, |one| {
+        one.sites.iter().flat_map(|site| &site.frames).map(frame).collect()
+    })?;
     each("inversion", &profile.inversions, |pair| {
         vec![lock(&pair.a), lock(&pair.b), site(&pair.b_under_a), site(&pair.a_under_b)]
     })?;

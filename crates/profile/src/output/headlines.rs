@@ -1,15 +1,15 @@
 //! The five most important lines.
 
 use super::{deadlocks, names};
-use crate::model::{Lock, Profile, SiteId, Usage};
+use crate::model::{Lock, Profile, SiteId, Thread, Usage};
 use crate::template::{self, context};
 use minijinja::value::{Serde, Value};
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
 /// The line for a program that took no lock that the recorder sees.
-const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
-     monitors, raw futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
+const NO_LOCKS: &str = "It took no pthread lock. Those of Go, and of static and musl programs, are not seen this way, \
+     nor raw system calls; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
 
 /// The line for a profile without a lock or a wait, since recording was incomplete.
 const NOTHING: &str = "Of the rest, no wait for a lock was recorded.";
@@ -36,7 +36,8 @@ fn facts(profile: &Profile) -> Value {
     context! {
         lock => profile.locks.first().map(|first| {
             let Usage { wait, hold, .. } = &first.usage;
-            context! { name => lock(first), wait_ns => wait.sum_ns, hold_p50 => hold.quantile(0.5) }
+            let knows_holds = first.kind.is_pthread();
+            context! { name => lock(first), wait_ns => wait.sum_ns, hold_p50 => hold.quantile(0.5), knows_holds }
         }),
         site => longest.map(|(id, longest)| {
             let wait = &longest.usage.wait;
@@ -47,13 +48,20 @@ fn facts(profile: &Profile) -> Value {
         }),
         holder => holder.map(|(id, wait_ns)| {
             let of = &profile.locks[profile.sites[id as usize].lock as usize];
-            context! { lock => lock(of), site => site(id), wait_ns }
+            context! { lock => lock(of), site => site(id), wait_ns, is_waker => !of.kind.is_pthread() }
         }),
         inversions => profile.inversions.len(),
         lines => profile.shared_lines.len(),
         spurious => profile.conditions.iter().map(|condition| condition.woken_for_nothing).sum::<u64>(),
+        woke_nobody => woke_nobody(profile),
         ..totals(profile)
     }
+}
+
+/// Returns the number of calls that were to wake threads, and woke none.
+fn woke_nobody(profile: &Profile) -> u64 {
+    let of_locks = profile.locks.iter().map(|lock| lock.wake_ups.1);
+    of_locks.chain(profile.awaited.iter().map(|one| one.wake_ups.1)).sum()
 }
 
 /// Returns what all templates know of a profile.
@@ -86,7 +94,8 @@ pub(crate) fn others(profile: &Profile) -> Option<String> {
 pub fn took_none(profile: &Profile) -> bool {
     let unused = |lock: &Lock| lock.usage.acquisitions == 0 && lock.usage.wait.count == 0;
     let known = &profile.recording;
-    known.knows_acquisitions() && known.acquisitions_unattributed == 0 && profile.locks.iter().all(unused)
+    let none = profile.locks.iter().all(unused) && profile.awaited.is_empty();
+    known.knows_acquisitions() && known.acquisitions_unattributed == 0 && none
 }
 
 /// Returns all acquisitions, and the contended ones, including those at unlisted locks: the threads' sums have them.
@@ -94,7 +103,8 @@ pub(crate) fn acquisitions(profile: &Profile) -> (u64, u64) {
     let sum = |usages: &mut dyn Iterator<Item = &Usage>| {
         usages.fold((0, 0), |sum, usage| (sum.0 + usage.acquisitions, sum.1 + usage.contended))
     };
-    let of_locks = sum(&mut profile.locks.iter().map(|lock| &lock.usage));
+    let counted = profile.locks.iter().filter(|lock| lock.kind.is_pthread());
+    let of_locks = sum(&mut counted.map(|lock| &lock.usage));
     let of_threads = sum(&mut profile.threads.iter().map(|thread| &thread.usage));
     (of_locks.0.max(of_threads.0), of_locks.1.max(of_threads.1))
 }
@@ -116,5 +126,5 @@ pub(crate) fn waited_ns(profile: &Profile) -> u64 {
 
 /// Returns the total lifetime of threads.
 pub(crate) fn thread_ns(profile: &Profile) -> u64 {
-    profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum()
+    profile.threads.iter().map(Thread::alive_ns).sum()
 }

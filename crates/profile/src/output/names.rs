@@ -46,7 +46,9 @@ pub(crate) fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
         // The frame that names the site, which may be inlined in the next; none if the call is unknown.
         let is_class = |frame: &FrameId| is_lock_class(&profile.frames[*frame as usize]);
         let named = stack.iter().position(|frame| !is_class(frame)).filter(|_| !site.frames.is_empty());
-        let own = named.map_or(0, |place| place + 1);
+        // Of sleeps, more functions pass the call on than classes of locks.
+        let exact = site.frames.last().and_then(|last| stack.iter().position(|frame| frame == last));
+        let own = exact.or(named).map_or(0, |place| place + 1);
         let inside = |frame: &FrameId| is_wrapper(&profile.frames[*frame as usize]);
         let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
         if is_root(&profile.frames[*caller as usize].function) {

@@ -22,6 +22,13 @@ pub(super) fn sums(profile: &Profile) -> Result<()> {
     bounded("blocked pairs' waits", profile.blocked.iter().map(|pair| pair.looked), MOST_COUNT)?;
     let conditions = profile.conditions.iter();
     bounded("wake-ups", conditions.map(|condition| condition.woken_for_nothing), MOST_COUNT)?;
+    let awaited = || profile.awaited.iter();
+    bounded("sleeps", awaited().map(|one| one.wait.count.saturating_add(one.timed_out)), MOST_COUNT)?;
+    bounded("sleeps' times", awaited().map(|one| one.wait.sum_ns), MOST_NS)?;
+    let of_locks = profile.locks.iter().map(|lock| lock.wake_ups);
+    let wake_ups = || of_locks.clone().chain(awaited().map(|one| one.wake_ups));
+    bounded("wake-ups", wake_ups().map(|(calls, _)| calls), MOST_COUNT)?;
+    bounded("wake-ups", wake_ups().map(|(_, woke_none)| woke_none), MOST_COUNT)?;
     let steps = profile.locks.iter().flat_map(|lock| &lock.over_time);
     bounded("steps' wait time", steps.map(|step| step.wait_ns), MOST_NS)?;
     for lock in &profile.locks {

@@ -3,7 +3,7 @@
 pub(crate) mod lines;
 
 use crate::model::{
-    Condition, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step, Usage,
+    Awaited, Condition, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step, Usage,
 };
 use crate::output::names::{base, callers, is_root};
 use crate::output::{deadlocks, headlines};
@@ -32,7 +32,7 @@ pub fn report(profile: &Profile) -> String {
 
 /// Returns what the template knows: totals, and the first of each list.
 fn facts(profile: &Profile) -> Value {
-    let mut by_site: Vec<&Site> = profile.sites.iter().collect();
+    let mut by_site: Vec<&Site> = profile.sites.iter().filter(|site| is_site_used(site)).collect();
     by_site.sort_by_key(|site| Reverse((site.usage.wait.sum_ns, site.usage.acquisitions)));
     let first_site = profile.sites.iter().find(|site| site.lock == 0 && site.usage.wait.sum_ns > 0);
     let detailed = (0..).zip(&profile.locks).take(DETAILED);
@@ -43,7 +43,7 @@ fn facts(profile: &Profile) -> Value {
         ending => ending(profile.program.ending),
         deadlocks => deadlocks::sentences(profile).collect::<Vec<_>>(),
         others => headlines::others(profile),
-        is_used => profile.locks.iter().any(|lock| lock.usage.acquisitions > 0),
+        is_used => is_used(profile),
         first_site => first_site.map(|site| named_site(profile, site)),
         top_site => profile.sites.first().map(|site| named_site(profile, site)),
         pair => profile.blocked.first().map(|pair| context! {
@@ -55,9 +55,19 @@ fn facts(profile: &Profile) -> Value {
         lock_count => profile.locks.len(),
         detailed => detailed.map(|(id, lock)| self::detailed(profile, id, lock)).collect::<Vec<_>>(),
         sites => by_site.iter().take(ROWS).map(|site| named_site(profile, site)).collect::<Vec<_>>(),
-        site_count => profile.sites.len(),
+        site_count => by_site.len(),
         ..context! { ..lists(profile), ..headlines::totals(profile) }
     }
+}
+
+/// Returns whether a site did more than to end waits of others.
+fn is_site_used(site: &Site) -> bool {
+    site.usage.acquisitions > 0 || site.usage.failed > 0 || site.usage.wait.count > 0
+}
+
+fn is_used(profile: &Profile) -> bool {
+    let is_used = |lock: &Lock| lock.usage.acquisitions > 0 || !lock.kind.is_pthread();
+    profile.locks.iter().any(is_used) || !profile.awaited.is_empty()
 }
 
 /// Returns what it knows of all that is neither a lock nor a call site.
@@ -65,7 +75,7 @@ fn lists(profile: &Profile) -> Value {
     let lock = |lock: &LockId| profile.locks[*lock as usize].name.clone();
     let site = |site: u32| site_name(profile, &profile.sites[site as usize]);
     let used: Vec<&Condition> = profile.conditions.iter().filter(|condition| condition.waits > 0).collect();
-    let mut threads: Vec<_> = profile.threads.iter().collect();
+    let mut threads: Vec<_> = profile.threads.iter().filter(|thread| !thread.only_slept).collect();
     threads.sort_by_key(|thread| Reverse((thread.usage.wait.sum_ns, thread.usage.acquisitions)));
     let conditions = used.iter().take(LINES).map(|condition| {
         context! { mean_ns => condition.wait.mean_ns(), ..Serde(condition) }
@@ -82,7 +92,10 @@ fn lists(profile: &Profile) -> Value {
         let alive = thread.ended_ns.saturating_sub(thread.began_ns);
         context! { name => thread.name.as_str(), tid => thread.tid, alive, ..usage(&thread.usage) }
     });
+    let awaited = profile.awaited.iter().take(ROWS).map(|one| self::awaited(profile, one));
     context! {
+        awaited => awaited.collect::<Vec<_>>(),
+        awaited_count => profile.awaited.len(),
         conditions => conditions.collect::<Vec<_>>(),
         condition_count => used.len(),
         inversions => inversions.collect::<Vec<_>>(),
@@ -94,8 +107,17 @@ fn lists(profile: &Profile) -> Value {
     }
 }
 
+fn awaited(profile: &Profile, one: &Awaited) -> Value {
+    let sites = one.sites.iter().take(DETAILED).map(|site| {
+        let frame = site.frames.first().map(|frame| place(profile, *frame));
+        context! { name => frame, waits => site.waits, wait_ns => site.wait_ns }
+    });
+    let sites = sites.collect::<Vec<_>>();
+    context! { kind_name => one.kind.name(), p50 => one.wait.quantile(0.5), sites, ..Serde(one) }
+}
+
 fn named_lock(lock: &Lock) -> Value {
-    context! { name => lock.name.as_str(), ..usage(&lock.usage) }
+    context! { name => lock.name.as_str(), wake_ups => Serde(lock.wake_ups), ..usage(&lock.usage) }
 }
 
 fn named_site(profile: &Profile, site: &Site) -> Value {
@@ -104,7 +126,8 @@ fn named_site(profile: &Profile, site: &Site) -> Value {
 }
 
 fn detailed(profile: &Profile, id: LockId, lock: &Lock) -> Value {
-    let is_shown = |site: &Site| profile.recording.method == Method::Recorder || site.usage.wait.sum_ns > 0;
+    let is_counted = profile.recording.method == Method::Recorder && lock.kind.is_pthread();
+    let is_shown = |site: &Site| is_counted || site.usage.wait.sum_ns > 0;
     let sites = || (0..).zip(&profile.sites).filter(move |(_, site)| site.lock == id && is_shown(site));
     let with_others = |(number, site): (u32, &Site)| {
         let pairs = profile.blocked.iter().filter(|pair| pair.waiter == number).take(LINES);
@@ -119,6 +142,7 @@ fn detailed(profile: &Profile, id: LockId, lock: &Lock) -> Value {
         address => format!("{:#x}", lock.address),
         kind => kind(lock.kind),
         is_rwlock => lock.kind == LockKind::RwLock,
+        is_slept_on => !lock.kind.is_pthread(),
         symbol => lock.symbol.as_deref(),
         made_by => made_by(profile, lock),
         course => over_time(lock),

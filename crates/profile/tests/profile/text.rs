@@ -2,7 +2,8 @@
 
 use super::fixture;
 use textwrap::core::display_width;
-use turnwise_profile::model::{Lock, Profile, Usage};
+use turnwise_profile::model::{Awaited, Distribution, Lock, LockKind, Profile, Usage};
+use turnwise_profile::output::headlines;
 use turnwise_profile::text::report;
 
 /// Returns the server's profile with long names everywhere.
@@ -81,6 +82,26 @@ fn a_program_without_locks_is_shown_its_futexes_alone() {
     );
     assert!(report.contains("`turnwise profile --futex -- CMD`"), "{report}");
     assert_eq!(report.lines().count(), 3, "{report}");
+}
+
+#[test]
+fn waits_that_are_not_for_pthreads_locks_are_told_by_their_kind() {
+    let mut profile = fixture::program(5_000_000);
+    let wait = Distribution { count: 7, sum_ns: 7_000, max_ns: 1_000, buckets: vec![(1_000, 7)] };
+    let usage = Usage { contended: 7, wait: wait.clone(), ..Usage::default() };
+    let (name, kind) = ("shop::INVENTORY".to_owned(), LockKind::RustMutex);
+    profile.locks.push(Lock { name, kind, usage, wake_ups: (9, 2), ..Lock::default() });
+    let (name, kind) = ("items".to_owned(), LockKind::CppSemaphore);
+    profile.awaited.push(Awaited { name, kind, wait, wake_ups: (80_000, 79_993), ..Awaited::default() });
+    let report = report(&profile);
+    assert!(report.contains("Waited for locks: 7.00 us"), "{report}");
+    assert!(report.contains("shop::INVENTORY at 0x0, std::sync::Mutex\n"), "{report}");
+    assert!(report.contains("9 wake-ups, 2 of which woke nobody; acquisitions, holds"), "{report}");
+    let row = report.lines().find(|line| line.ends_with("std::counting_semaphore: items")).expect("its row");
+    assert!(row.contains("80.0 k") && !report.contains("--futex"), "{report}");
+    let lines = headlines(&profile).join("\n");
+    assert!(lines.contains("Besides: 79995 wake-up calls woke nobody."), "{lines}");
+    assert!(!lines.contains("holds last") && !lines.contains("acquisition"), "{lines}");
 }
 
 #[test]

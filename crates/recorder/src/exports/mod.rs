@@ -78,4 +78,5 @@ mod cond;
 mod mutex;
 pub(crate) mod process;
 mod rwlock;
+pub(crate) mod sleep;
 mod spin;

@@ -2,7 +2,12 @@
 #ifndef SLEEPS_H
 #define SLEEPS_H
 
+#ifdef __cplusplus
+#include <atomic>
+using std::atomic_int;
+#else
 #include <stdatomic.h>
+#endif
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -37,7 +37,13 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static LIMITS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "limits", &[]));
     static REGISTERED: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "registered_frames", &[]));
     static PLUGINS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "plugins", &["-ldl"]));
+    static ASLEEP: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "asleep", &[]));
+    static ASLEEP_20: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "asleep20.cpp", &["-std=c++20"]));
+    static ASLEEP_RS: LazyLock<PathBuf> = LazyLock::new(|| example("asleep"));
     match name {
+        "asleep" => &ASLEEP,
+        "asleep20" => &ASLEEP_20,
+        "asleep.rs" => &ASLEEP_RS,
         "inside" => &INSIDE,
         "odd_frames" => &ODD_FRAMES,
         "limits" => &LIMITS,
@@ -48,6 +54,14 @@ pub(crate) fn program(name: &str) -> &'static Path {
         "sanitized" => &SANITIZED,
         _ => &TRUTH,
     }
+}
+
+/// Returns a program of `examples`, which cargo built for this test.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let path = test.ancestors().nth(2).expect("a folder").join("examples").join(name);
+    assert!(path.is_file(), "no {}: build it with `cargo build -p turnwise-recorder --examples`", path.display());
+    path
 }
 
 /// Returns a shared object of `tests/c`.
@@ -68,8 +82,10 @@ pub(crate) fn shared_object_of_preload(name: &str) -> PathBuf {
 fn built(folder: &str, name: &str, how: &[&str]) -> PathBuf {
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{moment}", std::process::id()));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{name}.c"));
-    let mut command = Command::new("gcc");
+    let is_cpp = name.ends_with(".cpp");
+    let source = if is_cpp { name.to_owned() } else { format!("{name}.c") };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(source);
+    let mut command = Command::new(if is_cpp { "g++" } else { "gcc" });
     command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(how);
     command.arg("-o").arg(&path).arg(source);
     let output = command.output().expect("gcc runs; these tests need it");

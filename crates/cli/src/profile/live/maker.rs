@@ -70,6 +70,7 @@ impl<'a> Maker<'a> {
                 began_ns,
                 ended_ns: ended.unwrap_or_else(|| self.duration_ns()),
                 usage: life.map(|life| life.waits.usage()).unwrap_or_default(),
+                only_slept: false,
             });
         }
     }

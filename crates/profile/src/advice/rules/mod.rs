@@ -7,6 +7,7 @@ mod false_sharing;
 mod inversion;
 mod long_holds;
 mod off_cpu;
+mod other_locks;
 mod oversubscribed;
 mod polling;
 mod readers;
@@ -14,6 +15,7 @@ mod saturated;
 mod short_holds;
 pub(super) mod unexplained;
 mod unrelated;
+mod wake_ups;
 
 use super::Finding;
 use super::context::Context;
@@ -42,6 +44,8 @@ pub(super) const RULES: &[Rule] = &[
     Program(false_sharing::find),
     Program(inversion::find),
     Program(conditions::find),
+    Program(wake_ups::find),
+    Program(other_locks::find),
     Rule::Lock(polling::find),
 ];
 

@@ -15,7 +15,8 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
     if !sleeping || found.iter().any(|finding| finding.experiment.is_some()) {
         return None;
     }
-    let wait = |lock: &Lock| if lock.kind == LockKind::SpinLock { 0 } else { lock.usage.wait.sum_ns };
+    let is_ours = |lock: &Lock| lock.kind.is_pthread() && lock.kind != LockKind::SpinLock;
+    let wait = |lock: &Lock| if is_ours(lock) { lock.usage.wait.sum_ns } else { 0 };
     let waited: u64 = profile.locks.iter().map(wait).sum();
     let is_named = |number| found.iter().any(|finding| finding.locks.contains(&number));
     let unnamed = context.busy_locks().filter(|(number, _)| !is_named(*number));

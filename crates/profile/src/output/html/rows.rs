@@ -172,6 +172,24 @@ pub(super) fn conditions(profile: &Profile, strings: &mut Strings) -> Vec<Value>
     rows.collect()
 }
 
+pub(super) fn awaited(profile: &Profile, strings: &mut Strings) -> Vec<Value> {
+    let rows = profile.awaited.iter().take(MOST_ROWS).map(|one| {
+        let frame = one.sites.first().and_then(|site| site.frames.first());
+        let site = frame.map_or_else(String::new, |frame| names::frame(&profile.frames[*frame as usize]));
+        json!({
+            "kind": one.kind.name(),
+            "name": names::cut(&one.name),
+            "address": format!("{:#x}", one.address),
+            "site": strings.number(&site),
+            "waits": one.wait.count,
+            "wait": four(&one.wait, one.wait.sum_ns),
+            "timed_out": one.timed_out,
+            "wake_ups": one.wake_ups,
+        })
+    });
+    rows.collect()
+}
+
 /// Returns four names each: the locks, and where the second is taken under the first, and the first under the second.
 pub(super) fn inversions(profile: &Profile, strings: &mut Strings) -> Vec<[u32; 4]> {
     let rows = profile.inversions.iter().take(MOST_ROWS).map(|pair| {

@@ -37,6 +37,7 @@ pub(super) fn data(profile: &Profile) -> Value {
         "threads": rows::threads(profile),
         "blocked": rows::blocked(profile, &mut strings),
         "conditions": rows::conditions(profile, &mut strings),
+        "awaited": rows::awaited(profile, &mut strings),
         "inversions": rows::inversions(profile, &mut strings),
         "lines": rows::lines(profile, &mut strings),
         "flame": Flame::of(profile, &mut strings, &mut omitted),
@@ -58,6 +59,7 @@ fn rows_left_out(profile: &Profile) -> Vec<String> {
         ("call sites", profile.sites.len()),
         ("pairs of call sites", profile.blocked.len()),
         ("condition variables", profile.conditions.len()),
+        ("other waits", profile.awaited.len()),
         ("inversions", profile.inversions.len()),
         ("shared cache lines", profile.shared_lines.len()),
     ];

@@ -1,0 +1,359 @@
+//! What threads slept on, by the calls that are no pthread lock's: which kind it is, and which code of the program
+//! slept, by the names on the stack.
+
+use super::Work;
+use super::clock::Clock;
+use super::lock_classes::{is_in, is_lock_class};
+use super::sums::Sum;
+use crate::model::{Awaited, AwaitedSite, Frame, FrameId, LockKind};
+use crate::symbols::Symbols;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use turnwise_recording::reader::Recording;
+use turnwise_recording::{Class, DetailCopy, LockCopy, Op, Ref};
+
+/// Functions by the beginnings of their names, and what threads sleep on in them. A function that calls one of these
+/// and is also here decides: a channel parks its threads.
+const KNOWN: &[(&str, LockKind)] = &[
+    ("std::sys::sync::mutex::", LockKind::RustMutex),
+    ("std::sys::sync::rwlock::", LockKind::RustRwLock),
+    ("std::sys::sync::condvar::", LockKind::RustCondvar),
+    ("std::sys::sync::once::", LockKind::RustOnce),
+    ("std::sys::sync::thread_parking::", LockKind::RustPark),
+    ("std::sync::mutex::Mutex", LockKind::RustMutex),
+    ("std::sync::poison::mutex::Mutex", LockKind::RustMutex),
+    ("std::sync::poison::rwlock::RwLock", LockKind::RustRwLock),
+    ("std::sync::poison::condvar::Condvar", LockKind::RustCondvar),
+    ("std::sync::poison::once::Once", LockKind::RustOnce),
+    ("std::thread::park", LockKind::RustPark),
+    ("std::thread::current::park", LockKind::RustPark),
+    ("std::sync::mpmc::", LockKind::RustChannel),
+    ("std::sync::mpsc::", LockKind::RustChannel),
+    ("parking_lot::raw_mutex::", LockKind::ParkingLot),
+    ("parking_lot::raw_rwlock::", LockKind::ParkingLot),
+    ("parking_lot::condvar::", LockKind::ParkingLotCondvar),
+    ("turnwise::", LockKind::Turnwise),
+    ("absl::Mutex::", LockKind::Absl),
+    ("absl::CondVar::", LockKind::AbslCondVar),
+    ("absl::Notification::", LockKind::AbslCondVar),
+    ("absl::BlockingCounter::", LockKind::AbslCondVar),
+    ("absl::Barrier::", LockKind::AbslCondVar),
+    ("std::__atomic_wait_", LockKind::CppAtomic),
+    ("std::__detail::__platform_wait", LockKind::CppAtomic),
+    ("std::__atomic_semaphore::", LockKind::CppSemaphore),
+    ("std::__platform_semaphore::", LockKind::CppSemaphore),
+    ("std::counting_semaphore<", LockKind::CppSemaphore),
+    ("std::latch::", LockKind::CppLatch),
+    ("std::barrier<", LockKind::CppBarrier),
+    ("std::__tree_barrier", LockKind::CppBarrier),
+    ("PyMutex_", LockKind::PyMutex),
+    ("_PyMutex_", LockKind::PyMutex),
+];
+
+/// The beginnings of names of functions that pass a sleep on, apart from those that threads begin with.
+const PASSING: &[&str] =
+    &["std::", "core::", "alloc::", "parking_lot::", "parking_lot_core::", "absl::", "_PySemaphore_"];
+
+/// Parts of the paths of such functions' files: inlined functions may have no more than their last name.
+const PASSING_FILES: &[&str] = &["/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/include/c++/"];
+
+/// A sleep's kind, and the return address in the code that slept.
+#[derive(Clone, Copy)]
+struct Place {
+    kind: LockKind,
+    site: u64,
+}
+
+/// Sleeps on the same thing.
+pub(super) struct Group {
+    kind: LockKind,
+    /// A lock of the recording whose address it has.
+    lock: u32,
+    /// Calls that were to wake sleepers, and those that woke none.
+    pub(super) wake_ups: (u64, u64),
+    /// Sleeps by return address.
+    sites: BTreeMap<u64, Sum>,
+}
+
+/// All sleeps of a recording. A group has a number, beyond those of the recording's locks.
+pub(super) struct Sleeps {
+    first: u32,
+    groups: Vec<Group>,
+    /// For each entry of a sleep, its group's number and the return address.
+    by_entry: HashMap<usize, (u32, u64)>,
+    /// For each stack of a call that woke others, the return address in the code that called.
+    wakers: HashMap<Ref, u64>,
+}
+
+impl Sleeps {
+    /// Collects them.
+    pub(super) fn collect(recording: &Recording, symbols: &mut Symbols) -> Sleeps {
+        let first = recording.locks.len() as u32;
+        let mut sleeps = Sleeps { first, groups: Vec::new(), by_entry: HashMap::new(), wakers: HashMap::new() };
+        let mut numbers: HashMap<(LockKind, u64), u32> = HashMap::new();
+        let mut places: HashMap<(Ref, u32), Place> = HashMap::new();
+        // For each lock, its group with most sleeps.
+        let mut main: HashMap<u32, (u64, u32)> = HashMap::new();
+        for (index, lock, _) in slept_on(recording, Op::Sleep) {
+            let entry = &recording.entries[index];
+            let stack = entry.mutex_or_under as Ref;
+            let place = *places.entry((stack, lock.class)).or_insert_with(|| place(recording, symbols, stack, lock));
+            let group = sleeps.group(&mut numbers, place, entry.lock);
+            sleeps.by_entry.insert(index, (first + group, place.site));
+            let sum = sleeps.groups[group as usize].sites.entry(place.site).or_default();
+            let waits = entry.acquisitions + u64::from(entry.failed);
+            sum.add_sleeps(entry, recording.detail(entry.detail).as_ref());
+            let known = main.entry(entry.lock).or_default();
+            *known = (*known).max((waits, group));
+        }
+        for (index, lock, site) in slept_on(recording, Op::Wake) {
+            let entry = &recording.entries[index];
+            let group = match main.get(&entry.lock) {
+                Some((_, group)) => *group,
+                None if entry.for_nothing == 0 => continue,
+                None => {
+                    let place = named(symbols, &[site], lock);
+                    sleeps.group(&mut numbers, place, entry.lock)
+                }
+            };
+            let wake_ups = &mut sleeps.groups[group as usize].wake_ups;
+            *wake_ups = (wake_ups.0 + entry.acquisitions, wake_ups.1 + entry.for_nothing);
+        }
+        sleeps.find_wakers(recording, symbols);
+        sleeps
+    }
+
+    /// Returns the group of a place, made if necessary.
+    fn group(&mut self, numbers: &mut HashMap<(LockKind, u64), u32>, place: Place, lock: u32) -> u32 {
+        let what = if place.kind.is_parked() { place.site } else { lock.into() };
+        *numbers.entry((place.kind, what)).or_insert_with(|| {
+            self.groups.push(Group { kind: place.kind, lock, wake_ups: (0, 0), sites: BTreeMap::new() });
+            self.groups.len() as u32 - 1
+        })
+    }
+
+    fn find_wakers(&mut self, recording: &Recording, symbols: &mut Symbols) {
+        let tallies = self.by_entry.keys().filter_map(|entry| {
+            let detail = recording.detail(recording.entries[*entry].detail)?;
+            Some(recording.tallies(detail.tallies))
+        });
+        let by_tally = tallies.flatten().map(|tally| tally.key);
+        let by_wait = recording.episodes.iter().map(|episode| episode.holder_site);
+        let stacks: Vec<Ref> = by_tally.chain(by_wait).filter_map(waker_stack).collect();
+        for stack in stacks {
+            let site = || site_of(symbols, &recording.stack(stack).unwrap_or_default());
+            self.wakers.entry(stack).or_insert_with(site);
+        }
+    }
+
+    /// Returns the lock of an entry by its number, and the site there: those of a sleep in a lock; `None`: the entry is
+    /// of no lock.
+    pub(super) fn lock_and_site(&self, recording: &Recording, entry: usize) -> Option<(u32, u64)> {
+        let of = recording.entries.get(entry)?;
+        if !recording.locks.get(of.lock as usize).is_some_and(|lock| Class::is_slept_on(lock.class)) {
+            return Some((of.lock, of.site));
+        }
+        let (group, site) = self.by_entry.get(&entry)?;
+        self.of_number(*group)?.kind.is_lock().then_some((*group, Op::Sleep.at(*site)))
+    }
+
+    /// Returns the site of a holder of a lock; of those that sleep, of the thread that woke others.
+    pub(super) fn holder_site(&self, site: u64) -> u64 {
+        waker_stack(site).and_then(|stack| self.wakers.get(&stack)).map_or(site, |site| Op::Wake.at(*site))
+    }
+
+    /// Returns the sites that woke sleepers of a lock, by [`Entry::site`](turnwise_recording::EntryCopy::site).
+    pub(super) fn waker_sites(&self, recording: &Recording, entry: usize) -> Vec<u64> {
+        let detail = recording.detail(recording.entries[entry].detail);
+        let tallies = detail.map(|detail| recording.tallies(detail.tallies)).unwrap_or_default();
+        let woken = tallies.into_iter().filter(|tally| waker_stack(tally.key).is_some());
+        woken.map(|tally| self.holder_site(tally.key)).collect()
+    }
+
+    /// Returns the times that a thread slept in locks.
+    pub(super) fn of_thread<'a>(
+        &'a self,
+        recording: &'a Recording,
+        thread: usize,
+    ) -> impl Iterator<Item = DetailCopy> + 'a {
+        let is_lock = |group: &u32| self.of_number(*group).is_some_and(|group| group.kind.is_lock());
+        let locks = self.by_entry.iter().filter(move |(_, (group, _))| is_lock(group));
+        let entries = locks.map(|(entry, _)| &recording.entries[*entry]);
+        let own = entries.filter(move |entry| entry.mutex_or_under >> 32 == thread as u64);
+        own.filter_map(|entry| recording.detail(entry.detail))
+    }
+
+    /// Returns a group by its number.
+    pub(super) fn of_number(&self, number: u32) -> Option<&Group> {
+        self.groups.get(number.checked_sub(self.first)? as usize)
+    }
+
+    /// Returns what is awaited and no lock.
+    pub(super) fn awaited(&self, work: &mut Work) -> Vec<Awaited> {
+        let others = self.groups.iter().filter(|group| !group.kind.is_lock() || group.sites.is_empty());
+        let mut all: Vec<Awaited> = others.map(|group| awaited(work, group)).collect();
+        all.retain(|one| one.wait.count > 0 || one.wake_ups.1 > 0);
+        all.sort_by_key(|one| (Reverse(one.wait.sum_ns), Reverse(one.wake_ups.1), one.address));
+        all
+    }
+}
+
+impl Group {
+    pub(super) fn kind(&self) -> LockKind {
+        self.kind
+    }
+
+    /// Returns the lock whose address it has.
+    pub(super) fn copy<'a>(&self, recording: &'a Recording) -> Option<&'a LockCopy> {
+        recording.locks.get(self.lock as usize)
+    }
+}
+
+/// Returns the stack in a site of a call that woke others.
+fn waker_stack(site: u64) -> Option<Ref> {
+    Op::split(site).filter(|(op, stack)| *op == Op::Wake && *stack != 0).map(|(_, stack)| stack as Ref)
+}
+
+/// Returns the entries of an operation on what threads sleep on: index, lock, and address at the site.
+fn slept_on(recording: &Recording, wanted: Op) -> impl Iterator<Item = (usize, &LockCopy, u64)> {
+    recording.entries.iter().enumerate().filter_map(move |(index, entry)| {
+        let (_, site) = Op::split(entry.site).filter(|(op, _)| *op == wanted)?;
+        let lock = recording.locks.get(entry.lock as usize).filter(|lock| Class::is_slept_on(lock.class))?;
+        Some((index, lock, site))
+    })
+}
+
+fn place(recording: &Recording, symbols: &mut Symbols, stack: Ref, lock: &LockCopy) -> Place {
+    named(symbols, &recording.stack(stack).unwrap_or_default(), lock)
+}
+
+/// Returns what the functions of a stack tell, innermost first.
+fn named(symbols: &mut Symbols, stack: &[u64], lock: &LockCopy) -> Place {
+    let mut kind = None;
+    'stack: for address in stack {
+        for id in symbols.of_return_address(*address) {
+            let frame = symbols.frame(id);
+            if frame.module.starts_with("libgomp") {
+                kind = kind.or(Some(LockKind::OpenMp));
+            } else if let Some(known) = known(frame) {
+                kind = Some(known);
+            } else if !passes_on(symbols, id) {
+                break 'stack;
+            }
+        }
+    }
+    let by_class = match lock.class {
+        class if class == Class::Semaphore as u32 => LockKind::Semaphore,
+        class if class == Class::Barrier as u32 => LockKind::Barrier,
+        class if class == Class::Thread as u32 => LockKind::Join,
+        class if class == Class::Once as u32 => LockKind::Once,
+        _ => LockKind::Futex,
+    };
+    // A semaphore or a join is what it is, wherever it is called.
+    let is_telling = |kind: &LockKind| by_class == LockKind::Futex || *kind == LockKind::PyMutex;
+    Place { kind: kind.filter(is_telling).unwrap_or(by_class), site: site_of(symbols, stack) }
+}
+
+/// Returns the return address in the first code of a stack that does not only pass the call on.
+fn site_of(symbols: &mut Symbols, stack: &[u64]) -> u64 {
+    let is_own = |address: &&u64| {
+        let frames = symbols.of_return_address(**address);
+        frames.into_iter().any(|id| !passes_on(symbols, id))
+    };
+    stack.iter().find(is_own).or(stack.first()).copied().unwrap_or_default()
+}
+
+/// Returns the frames of such a return address, innermost first, without those that pass on.
+pub(super) fn frames(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
+    let frames = symbols.of_return_address(address);
+    let first = frames.iter().position(|id| !passes_on(symbols, *id)).unwrap_or(0);
+    symbols.distinguished(frames[first..].to_vec(), address)
+}
+
+/// Returns a function's name from its beginning, without what demangling puts there, and without Abseil's versions.
+fn plain(function: &str) -> String {
+    let name = ["void ", "bool ", "auto "].iter().fold(function, |name, before| name.trim_start_matches(before));
+    let name = name.trim_start_matches('<');
+    match name.strip_prefix("absl::").and_then(|rest| rest.split_once("::")) {
+        Some((version, rest)) if version.starts_with("lts_") || version.starts_with("debian") => {
+            format!("absl::{rest}")
+        }
+        _ => name.to_owned(),
+    }
+}
+
+fn known(frame: &Frame) -> Option<LockKind> {
+    if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
+        return Some(LockKind::RustChannel);
+    }
+    let name = plain(&frame.function);
+    KNOWN.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, kind)| *kind)
+}
+
+fn passes_on(symbols: &Symbols, id: FrameId) -> bool {
+    let frame = symbols.frame(id);
+    let name = plain(&frame.function);
+    if name.contains("::__rust_begin_short_backtrace") {
+        return false; // what it runs may be inlined in it
+    }
+    PASSING.iter().any(|beginning| name.starts_with(beginning))
+        || frame.module.starts_with("libgomp")
+        || is_lock_class(frame)
+        || is_in(frame, PASSING_FILES)
+        || known(frame).is_some()
+}
+
+fn awaited(work: &mut Work, group: &Group) -> Awaited {
+    let clock: Clock = work.clock;
+    let mut all = Sum::default();
+    let mut sites = Vec::new();
+    for (address, sum) in &group.sites {
+        all.merge(sum);
+        let wait = sum.waits(clock);
+        let frames = frames(&mut work.symbols, *address);
+        if wait.count > 0 {
+            sites.push(AwaitedSite { frames, waits: wait.count, wait_ns: wait.sum_ns });
+        }
+    }
+    sites.sort_by_key(|site| (Reverse(site.wait_ns), site.frames.clone()));
+    let lock = group.copy(work.recording);
+    let variable = lock.filter(|_| !group.kind.is_parked());
+    let variable = variable.and_then(|lock| work.symbols.variable(super::place_of(lock))).map(|found| found.name);
+    let address = lock.map_or(0, |lock| lock.address);
+    let used = || {
+        let frame = sites.first()?.frames.first()?;
+        Some(format!("in {}", super::shown(work.symbols.frame(*frame))))
+    };
+    let name = variable.or_else(used).unwrap_or_else(|| format!("{address:#x}"));
+    let (kind, wake_ups) = (group.kind, group.wake_ups);
+    Awaited { address, kind, name, wait: all.waits(clock), timed_out: all.failed, wake_ups, sites }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(function: &str, file: &str) -> Option<LockKind> {
+        known(&Frame { function: function.to_owned(), file: Some(file.to_owned()), ..Frame::default() })
+    }
+
+    #[test]
+    fn kinds_are_told_by_the_functions_of_locks() {
+        let by_name = |function| kind_of(function, "");
+        assert_eq!(by_name("std::sys::sync::mutex::futex::Mutex::lock_contended"), Some(LockKind::RustMutex));
+        assert_eq!(by_name("<parking_lot::raw_rwlock::RawRwLock>::lock_shared_slow"), Some(LockKind::ParkingLot));
+        assert_eq!(by_name("absl::debian7::Mutex::LockSlow(absl::debian7::MuHowS const*)"), Some(LockKind::Absl));
+        assert_eq!(by_name("absl::lts_20240116::CondVar::Wait(absl::Mutex*)"), Some(LockKind::AbslCondVar));
+        let wait = "void std::__atomic_wait_address_v<int, std::__atomic_base<int>::wait(int)>(int const*)";
+        assert_eq!(by_name(wait), Some(LockKind::CppAtomic));
+        assert_eq!(by_name("std::counting_semaphore<2147483647l>::acquire()"), Some(LockKind::CppSemaphore));
+        assert_eq!(by_name("server::Mutex::lock"), None);
+    }
+
+    #[test]
+    fn functions_that_were_inlined_are_told_by_their_files() {
+        let channel = "/rustc/0123456789abcdef/library/std/src/sync/mpmc/context.rs";
+        assert_eq!(kind_of("wait_until", channel), Some(LockKind::RustChannel));
+        assert_eq!(kind_of("wait_until", "/home/user/server/src/sync.rs"), None);
+    }
+}
