@@ -20,6 +20,7 @@ mod profile;
 mod program;
 mod run;
 mod setting;
+mod status;
 mod stop;
 mod target;
 mod top;
@@ -54,6 +55,7 @@ enum Command {
     Profile(Box<profile::Args>),
     Top(top::Args),
     Why(why::Args),
+    Status(status::Args),
     Tune(Box<tune::Args>),
     Policy(policy_file::Args),
     List(list::Args),
@@ -85,6 +87,7 @@ fn run_command() -> ExitCode {
         Command::Profile(args) => profile::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Why(args) => why::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Policy(args) => policy_file::run(&args),
         Command::List(args) => list::run(&args),

@@ -120,7 +120,8 @@ struct Elf {
     interpreter: Option<String>,
 }
 
-fn check_elf(path: &Path) -> Result<Native> {
+/// Does the work of [`native_of`] for a program that may be one that runs: `/proc/PID/exe`.
+pub(crate) fn check_elf(path: &Path) -> Result<Native> {
     let own = read_elf(Path::new("/proc/self/exe")).context("cannot read turnwise itself")?;
     let elf = read_elf(path)?;
     judge(&elf, &own)?;

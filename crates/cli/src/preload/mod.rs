@@ -24,7 +24,8 @@ const LIBRARY: Payload<'static> =
     Payload { stem: libraries::PRELOAD, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
 const RECORDER: Payload<'static> =
     Payload { stem: libraries::RECORDER, suffix: ".so", content: include_bytes!(env!("TURNWISE_RECORDER_SO")) };
-const VARIABLE: &str = "LD_PRELOAD";
+/// The variable with the libraries that the loader adds to a program.
+pub(crate) const VARIABLE: &str = "LD_PRELOAD";
 
 /// The installed library.
 pub(crate) struct Library {
@@ -59,6 +60,20 @@ impl Library {
         set([self.path.as_path()], command);
         command.env(environment::POLICY_TABLE, table).env_remove(environment::LOCK);
     }
+}
+
+/// Returns whether a library's content is that of the one embedded here.
+pub(crate) fn is_own(content: &[u8]) -> bool {
+    content == LIBRARY.content
+}
+
+/// Returns the version in a library's content: it is in the line that TURNWISE_VERBOSE has it print.
+pub(crate) fn version_in(content: &[u8]) -> Option<String> {
+    const BEFORE: &[u8] = b"turnwise: version ";
+    let at = content.windows(BEFORE.len()).position(|part| part == BEFORE)? + BEFORE.len();
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b".-+".contains(byte);
+    let version: Vec<u8> = content[at..].iter().take_while(is_part).copied().collect();
+    String::from_utf8(version).ok().filter(|version| !version.is_empty())
 }
 
 /// Installs a policy file's table permanently, since a program may start others as long as it runs; returns where.
@@ -123,6 +138,12 @@ pub(crate) fn complaint(output: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_librarys_version_is_in_its_content() {
+        assert_eq!(version_in(LIBRARY.content).as_deref(), Some(env!("CARGO_PKG_VERSION")));
+        assert!(is_own(LIBRARY.content) && !is_own(b"") && version_in(b"turnwise: version ").is_none());
+    }
 
     #[test]
     fn finds_the_complaint_about_ours() {

@@ -15,6 +15,7 @@ mod policy;
 mod profile;
 mod refusals;
 mod run;
+mod status;
 mod top;
 mod tune;
 mod why;

@@ -1,7 +1,7 @@
 //! Files of a turnwise that is newer than this one, as far as this one can imitate them: they are read, or reported as
 //! newer, with the file's number and ours.
 
-use crate::common::{expect, expect_complaint, output, scratch, shown, text};
+use crate::common::{expect, expect_complaint, expect_of, output, scratch, shown, text};
 use crate::top::{LONG, Running};
 use serde_json::Value;
 use std::fs::File;
@@ -87,6 +87,10 @@ fn a_newer_live_view_is_refused_with_its_number_by_each_command() {
             assert!(said.contains(part), "{command:?}: no {part:?} in:\n{said}");
         }
     }
+    let (line, _) = expect_of(0, &mut running.turnwise(&["status", "--json", &pid]));
+    let status: Value = serde_json::from_str(&line).unwrap();
+    let note = status["processes"][0]["live_view_note"].as_str().unwrap();
+    assert!(note.contains(&theirs) && status["processes"][0]["policy"] == "adaptive", "{line}");
 }
 
 #[test]

@@ -172,6 +172,7 @@ fn a_complaint_is_no_command_to_a_terminal() {
         &["profile", "--from", hostile],
         &["policy", "check", hostile],
         &["why", hostile],
+        &["status", hostile],
         &["tune", hostile],
         &[hostile],
     ] {
