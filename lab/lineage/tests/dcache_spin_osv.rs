@@ -5,7 +5,9 @@ use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
-use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy};
+use turnwise_lineage::ia64_spin::{
+    ExponentialCode, ExponentialKept, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy,
+};
 use turnwise_lineage::osv_mutex::{self, NoSpin, OsvMutex, OwnerAtWake, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_lineage::rename_lock::{Exclusive, RenameLock, SeqRw};
 use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
@@ -125,6 +127,7 @@ fn back_off_converges_to_all_ones() {
         assert_eq!((code[0], prose[0]), (itc as u32 & 0x3f, itc as u32 & 0xf));
         assert!(code.iter().all(|&d| d < 1 << 13) && prose.iter().all(|&d| d < 1 << 14));
         assert_eq!((code.last(), prose.last()), (Some(&8191), Some(&16383)));
+        assert_eq!(delays::<ExponentialKept>(itc), code, "the readings differ after a failed exchange only");
     }
     assert_eq!(delays::<ExponentialCode>(0)[..5], [0, 15, 31, 63, 127]);
     assert_eq!(delays::<ExponentialCode>(0x3f)[..9], [63, 127, 255, 511, 1023, 2047, 4095, 8191, 8191]);
@@ -173,6 +176,7 @@ fn spin_lock_excludes<V: Policy>() {
 fn ia64_excludes() {
     spin_lock_excludes::<Plain>();
     spin_lock_excludes::<ExponentialCode>();
+    spin_lock_excludes::<ExponentialKept>();
     spin_lock_excludes::<ExponentialProse>();
 }
 
