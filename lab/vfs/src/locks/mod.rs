@@ -17,8 +17,8 @@ mod adapters;
 mod sets;
 
 pub use sets::{
-    Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
-    SETS, Today, WithSet, with_set,
+    Linux37, Linux37Patch1, Linux37Patch2, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache,
+    Linux310DcachePatch1, Linux312, SETS, Today, WithSet, with_set,
 };
 pub use turnwise::rwlock::RwLock as Shared;
 
