@@ -60,11 +60,13 @@ fn a_count_above_one_moves_while_somebody_has_the_lock() {
     let count = DCount::<CmpXchg>::new();
     assert!(count.get() && count.get());
     count.lock();
-    assert!(!count.get());
-    assert_eq!(count.put(), Put { last: false, locked: false });
+    assert!(!count.get() && count.get_above_one());
+    for _ in 0..2 {
+        assert_eq!(count.put(), Put { last: false, locked: false });
+    }
     // SAFETY: locked above.
     unsafe { count.unlock() };
-    assert_eq!(count.count(), 2);
+    assert_eq!((count.count(), count.put(), count.get_above_one()), (2, Put { last: false, locked: false }, false));
 }
 
 fn counted_by_many<V: d_count::Policy>() {
