@@ -118,8 +118,10 @@ locks! {
         ia64("Ia64SpinLock<Plain>", "the ia64 spin lock of Linux 2.4");
     "ia64-spin-code": exclusive(Ia64SpinLock<ia64_spin::ExponentialCode, P>) =
         ia64("Ia64SpinLock<ExponentialCode>", "the ia64 spin lock with the back-off of the paper's code");
+    "ia64-spin-kept": exclusive(Ia64SpinLock<ia64_spin::ExponentialKept, P>) =
+        ia64("Ia64SpinLock<ExponentialKept>", "with the back-off of the code, kept after a failed exchange");
     "ia64-spin-prose": exclusive(Ia64SpinLock<ia64_spin::ExponentialProse, P>) =
-        ia64("Ia64SpinLock<ExponentialProse>", "the ia64 spin lock with the back-off of its prose");
+        ia64("Ia64SpinLock<ExponentialProse>", "with the back-off of the paper's prose");
     "inode-lock-spin": shared(Ia64SpinLock<ia64_spin::Plain, P>) =
         ia64("Ia64SpinLock<Plain>", "the inode lock: a spin lock");
     "inode-lock-backoff": shared(Ia64SpinLock<ia64_spin::ExponentialCode, P>) =

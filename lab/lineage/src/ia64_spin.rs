@@ -9,15 +9,19 @@
 //!
 //! A waiter polls by plain loads until the word is 0, then tries one compare-exchange, then polls again.
 //!
-//! | policy | before each poll it backs off for | from | tends to |
-//! |---|---|---|---|
-//! | [`Plain`] | nothing | | |
-//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as in the paper's code | clock & 0x3f | 8191 |
-//! | [`ExponentialProse`] | the same with 14 bits, as in the paper's prose | clock & 0xf | 16383 |
+//! | policy | before each poll it backs off for | from | tends to | a failed exchange |
+//! |---|---|---|---|---|
+//! | [`Plain`] | nothing | | | |
+//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as in the paper's code | clock & 0x3f | 8191 | begins again |
+//! | [`ExponentialKept`] | the same | clock & 0x3f | 8191 | keeps d |
+//! | [`ExponentialProse`] | the same with 14 bits, as in the paper's prose | clock & 0xf | 16383 | begins again |
 //!
 //! The sequence does not wrap to small values, as the mask might suggest: its low bits are ones, so it converges to the
-//! mask. Only its beginning is random, and a failed attempt does not reset it: a thread that came late backs off
-//! briefly.
+//! mask. Only its beginning is random.
+//!
+//! The paper prints its code up to the branch taken while the lock is held, so what follows a failed exchange is open.
+//! It says that the code is out of line; such a routine of Linux 2.6 returns to the caller's exchange, and is called
+//! anew if that fails. Hence the delay begins again. That of early 2.4 made the exchange itself: [`ExponentialKept`].
 //!
 //! Invariants:
 //! 1. A thread that changes 0 to 1 has the lock until it stores 0.
@@ -54,6 +58,8 @@ pub struct Delays {
     pub first: u32,
     /// The bits that a delay may have.
     pub mask: u32,
+    /// Whether a failed exchange keeps the delay, instead of beginning with the first again.
+    pub kept: bool,
 }
 
 impl Delays {
@@ -77,10 +83,12 @@ pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
 versions! {
     /// The lock without back-off, whose waiters poll all the time.
     Plain { const DELAYS: Option<Delays> = None; }
-    /// The back-off of the paper's code.
-    ExponentialCode { const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff }); }
+    /// The back-off of the paper's code, in a routine that returns to the caller's exchange.
+    ExponentialCode { const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff, kept: false }); }
+    /// The back-off of the paper's code, in a routine that makes the exchange itself.
+    ExponentialKept { const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff, kept: true }); }
     /// The back-off of the paper's prose.
-    ExponentialProse { const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff }); }
+    ExponentialProse { const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff, kept: false }); }
 }
 
 /// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
@@ -162,8 +170,13 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
         loop {
             failed_ns += stay_away::<P>(delay);
             delay = delays.after(delay);
-            if self.word.load(Relaxed) == FREE && self.take() {
-                return;
+            if self.word.load(Relaxed) == FREE {
+                if self.take() {
+                    return;
+                }
+                if !delays.kept {
+                    delay = delays.begin(itc::<P>());
+                }
             }
             if failed_ns >= wait::YIELD_NS && !wait::in_kernel::<P>() {
                 P::pause(Pause::Yield);

@@ -5,7 +5,9 @@ use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
-use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy};
+use turnwise_lineage::ia64_spin::{
+    ExponentialCode, ExponentialKept, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy,
+};
 use turnwise_lineage::osv_mutex::{self, NoSpin, OsvMutex, OwnerAtWake, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_lineage::rename_lock::{Exclusive, RenameLock, SeqRw};
 use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
@@ -58,11 +60,13 @@ fn a_count_above_one_moves_while_somebody_has_the_lock() {
     let count = DCount::<CmpXchg>::new();
     assert!(count.get() && count.get());
     count.lock();
-    assert!(!count.get());
-    assert_eq!(count.put(), Put { last: false, locked: false });
+    assert!(!count.get() && count.get_above_one());
+    for _ in 0..2 {
+        assert_eq!(count.put(), Put { last: false, locked: false });
+    }
     // SAFETY: locked above.
     unsafe { count.unlock() };
-    assert_eq!(count.count(), 2);
+    assert_eq!((count.count(), count.put(), count.get_above_one()), (2, Put { last: false, locked: false }, false));
 }
 
 fn counted_by_many<V: d_count::Policy>() {
@@ -125,6 +129,7 @@ fn back_off_converges_to_all_ones() {
         assert_eq!((code[0], prose[0]), (itc as u32 & 0x3f, itc as u32 & 0xf));
         assert!(code.iter().all(|&d| d < 1 << 13) && prose.iter().all(|&d| d < 1 << 14));
         assert_eq!((code.last(), prose.last()), (Some(&8191), Some(&16383)));
+        assert_eq!(delays::<ExponentialKept>(itc), code, "the readings differ after a failed exchange only");
     }
     assert_eq!(delays::<ExponentialCode>(0)[..5], [0, 15, 31, 63, 127]);
     assert_eq!(delays::<ExponentialCode>(0x3f)[..9], [63, 127, 255, 511, 1023, 2047, 4095, 8191, 8191]);
@@ -173,6 +178,7 @@ fn spin_lock_excludes<V: Policy>() {
 fn ia64_excludes() {
     spin_lock_excludes::<Plain>();
     spin_lock_excludes::<ExponentialCode>();
+    spin_lock_excludes::<ExponentialKept>();
     spin_lock_excludes::<ExponentialProse>();
 }
 

@@ -62,10 +62,10 @@ macro_rules! documents {
 }
 
 documents! {
-    mutex_spinners, [80, 282], "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)";
+    mutex_spinners, [72, 270], "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)";
     rwsem_stealing, [34, 190], "writers that steal a rwsem, in fork_test (Linux, 2013)";
-    dcache, [12, 38], "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)";
-    spin_backoff, [65, 140], "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)";
+    dcache, [15, 44], "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)";
+    spin_backoff, [73, 160], "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)";
     handoff_spin, [28, 28], "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)";
 }
 

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_answer_fits_150_lines_whatever_is_missed() {
-        let shapes = [(5, 20, 5), (1, 4, 3), (2, 5, 2), (2, 20, 2), (1, 4, 4)];
+        let shapes = [(5, 20, 5), (1, 4, 3), (2, 5, 3), (2, 20, 2), (1, 4, 5)];
         let shaped = |(document, (tables, rows, claims)): (&turnwise_reproduce::Paper, _)| {
             self::document(document.name, tables, rows, claims)
         };
@@ -172,7 +172,8 @@ mod tests {
             let (answer, _) = form.split_once("Appendix: every row").expect("an appendix");
             let lines = answer.lines().count();
             assert!(lines <= 150, "{lines} lines:\n{answer}");
-            assert_eq!(answer.matches("To settle it:").count(), 11, "{answer}");
+            let on_one_line = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(on_one_line.matches("To settle it:").count(), 12, "{answer}");
         }
     }
 }

@@ -51,6 +51,10 @@ pub trait Words: Send + Sync + 'static {
     fn get(&self) -> bool;
     /// Adds a reference unless the count is dead; returns whether it did.
     fn get_live(&self) -> bool;
+    /// Adds a reference without the lock if the count is above 1; returns whether it did.
+    fn get_above_one(&self) -> bool {
+        false
+    }
     /// Marks a count of 0 dead, after `at_kill`, under the lock; returns whether it did.
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
     /// Drops a reference.
@@ -135,6 +139,14 @@ impl<V: Policy, P: Platform> DCount<V, P> {
     #[must_use = "without a reference the object may go away"]
     pub fn get_live(&self) -> bool {
         self.words.get_live()
+    }
+
+    /// Adds a reference for a caller that has none but knows that the memory is still there, if the count is above 1
+    /// and the version needs no lock for that (`dget_parent` of the paper); returns whether it did.
+    #[inline]
+    #[must_use = "without a reference the object may go away"]
+    pub fn get_above_one(&self) -> bool {
+        self.words.get_above_one()
     }
 
     /// If there is no reference, runs `at_kill` with the lock held and then marks the count dead: from now on

@@ -27,7 +27,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
 
     #[inline]
     fn get(&self) -> bool {
-        if BY_EXCHANGE && self.add_by_exchange() {
+        if self.get_above_one() {
             return false;
         }
         self.d_lock.with(|| self.add_locked());
@@ -46,6 +46,11 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
             }
             live
         })
+    }
+
+    #[inline]
+    fn get_above_one(&self) -> bool {
+        BY_EXCHANGE && self.add_by_exchange()
     }
 
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {

@@ -46,6 +46,11 @@ const FREE: u32 = 0;
 const HELD: u32 = FREE.wrapping_sub(1);
 /// The count that is the kernel's -1: held, and a thread may sleep.
 const WAITERS: u32 = FREE.wrapping_sub(2);
+/// Returns the kernel's count for that of the word.
+const fn kernels(count: u32) -> i32 {
+    count.wrapping_add(1).cast_signed()
+}
+
 /// The value of the owner's word when there is no owner.
 const NOBODY: u32 = 0;
 
@@ -214,7 +219,8 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     /// Announces that a thread sleeps; `true`: the lock was free, and is ours. The caller has `wait_lock`.
     fn claim(&self) -> bool {
-        if V::LOOKS_FIRST && self.count.load(Relaxed) == WAITERS {
+        // As on x86: any count below 0 makes the next `unlock` take the slow half.
+        if V::LOOKS_FIRST && kernels(self.count.load(Relaxed)) < 0 {
             return false; // announced already
         }
         // ORDERING linux_mutex.acquire: pairs with linux_mutex.release, as in `lock`.
@@ -224,7 +230,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
 impl<V: Policy, P: Platform> fmt::Debug for LinuxMutex<V, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count.load(Relaxed).wrapping_add(1).cast_signed();
+        let count = kernels(self.count.load(Relaxed));
         let (owner, sleepers) = (self.owner.load(Relaxed), !self.list.is_empty());
         f.debug_struct("LinuxMutex").field("count", &count).field("owner", &owner).field("list", &sleepers).finish()
     }

@@ -18,8 +18,8 @@ use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
-/// The paper's two kernels, the merged form of the patches, and today's locks.
-const LOCKS: [&str; 4] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today"];
+/// The paper's two kernels, the merged form of the patches, today's locks, and the first patch alone.
+const LOCKS: [&str; 5] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today", "linux-3.10-dcache-1"];
 const USERS: u32 = 1000;
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;

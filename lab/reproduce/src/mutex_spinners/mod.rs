@@ -32,7 +32,8 @@ struct Ours {
     cells: Cells,
     workloads: Vec<[Option<[Vec<f64>; 2]>; 3]>,
     few: Vec<Vec<f64>>,
-    others: Vec<[Vec<f64>; 2]>,
+    /// With patch 1 and with both, on Linux 3.8.
+    later: [Vec<f64>; 2],
     /// Whether this architecture has 64 bits, and what its mutexes have.
     wide: bool,
     bytes_of_patch_2: usize,
@@ -55,7 +56,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         cells: Cells::run(context, &model)?,
         workloads: cells::workloads(context, &model)?,
         few: cells::few(context, &model)?,
-        others: cells::others(context, &model)?,
+        later: cells::later(context, &model)?,
         wide: cfg!(target_pointer_width = "64"),
         bytes_of_patch_2: size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>(),
         bytes_of_spinning: size_of::<LinuxMutex<NoSpin>>() - size_of::<LinuxMutex<Patch1>>(),

@@ -13,7 +13,7 @@ use turnwise_sim::spec::Machine;
 /// The kernels of the three columns.
 pub(super) const VARIANTS: [&str; 3] = ["linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2"];
 /// The same columns a version later.
-pub(super) const LATER: [&str; 3] = ["linux-3.8", "linux-3.8-patch-1", "linux-3.8-patch-2"];
+pub(super) const LATER: [&str; 2] = ["linux-3.8-patch-1", "linux-3.8-patch-2"];
 /// Today's locks.
 pub(super) const TODAY: &str = "today";
 

@@ -16,7 +16,7 @@ mod seconds;
 
 use super::Context;
 use super::report::PaperReport;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use model::{Constants, Model};
 use seconds::{Of, Part, Seconds};
 use serde::Serialize;
@@ -29,6 +29,8 @@ struct Ours {
     lines: f64,
     gains: Vec<Vec<f64>>,
     parts: Vec<Part>,
+    /// The gains and parts if a failed exchange keeps the delay.
+    kept: (Vec<Vec<f64>>, Vec<Part>),
     parabola: Vec<f64>,
     locks: Vec<Of<Seconds>>,
     inode: Vec<Of<f64>>,
@@ -41,12 +43,14 @@ struct Ours {
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let model = Model::fitted(context)?;
     let locks = seconds::seconds(context, &model)?;
+    let [spin, begins_again, .., kept] = locks.as_slice() else { bail!("there are fewer than three locks") };
     let ours = Ours {
         files: model.files,
         acquisitions: model.constants.acquisitions.into(),
         lines: model.constants.lines,
-        gains: seconds::gains(&locks),
-        parts: seconds::parts(&model.published, &locks),
+        gains: seconds::gains(spin, begins_again),
+        parts: seconds::parts(&model.published, spin, begins_again),
+        kept: (seconds::gains(spin, kept), seconds::parts(&model.published, spin, kept)),
         parabola: seconds::baseline(&model.published),
         locks,
         inode: seconds::inode(context, &model)?,

@@ -16,11 +16,13 @@ use turnwise_sim::spec::{self, Machine};
 /// The locks that the file can be behind: the paper's two, and what it chose instead.
 pub(super) const SPIN: &str = "inode-lock-spin";
 pub(super) const BACK_OFF: &str = "inode-lock-backoff";
+/// The same, where a failed exchange keeps the delay: the other reading of the paper's code.
+const KEPT: &str = "ia64-spin-kept";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
 pub(super) const TODAY: &str = "rwsem";
 /// Those that readers of the file have together.
 const TOGETHER: [&str; 2] = [RWSEM, TODAY];
-pub(super) const LOCKS: [&str; 6] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY];
+pub(super) const LOCKS: [&str; 7] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY, KEPT];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]

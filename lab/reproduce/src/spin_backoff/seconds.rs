@@ -31,8 +31,8 @@ pub(super) fn seconds(context: &Context<'_>, model: &Model) -> Result<Vec<Of<Sec
 }
 
 /// Returns what back-off changes the wall time by, per cent, seed by seed.
-pub(super) fn gains(seconds: &[Of<Seconds>]) -> Vec<Vec<f64>> {
-    let both = seconds[0].1.iter().zip(&seconds[1].1);
+pub(super) fn gains(spin: &Of<Seconds>, backoff: &Of<Seconds>) -> Vec<Vec<f64>> {
+    let both = spin.1.iter().zip(&backoff.1);
     both.map(|(spin, off)| spin[0].iter().zip(&off[0]).map(|(spin, off)| change(*spin, *off)).collect()).collect()
 }
 
@@ -46,16 +46,16 @@ pub(super) struct Part {
 }
 
 /// Returns the linear part and the quadratic one.
-pub(super) fn parts(published: &SpinBackoff, seconds: &[Of<Seconds>]) -> Vec<Part> {
+pub(super) fn parts(published: &SpinBackoff, spin: &Of<Seconds>, backoff: &Of<Seconds>) -> Vec<Part> {
     let (first, last) = (&published.rows[0], &published.rows[3]);
     let both = |spin: [f64; 2], backoff: [f64; 2]| {
         let (before, after) = (parabola(spin), parabola(backoff));
         [change(before[0], after[0]), change(before[1], after[1])]
     };
     let said = both([first.spin[0], last.spin[0]], [first.backoff[0], last.backoff[0]]);
-    let ends = |lock: usize, seed: usize| [0, 3].map(|n: usize| seconds[lock].1[n][0][seed]);
-    let seeds = 0..seconds[0].1[0][0].len();
-    let ours: Vec<[f64; 2]> = seeds.map(|seed| both(ends(0, seed), ends(1, seed))).collect();
+    let ends = |lock: &Of<Seconds>, seed: usize| [0, 3].map(|n: usize| lock.1[n][0][seed]);
+    let seeds = 0..spin.1[0][0].len();
+    let ours: Vec<[f64; 2]> = seeds.map(|seed| both(ends(spin, seed), ends(backoff, seed))).collect();
     let part = |n: usize, name, label| Part {
         name,
         label,

@@ -11,7 +11,7 @@ use super::{Counter, Dcache, DentryPtr};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::Inode;
-use crate::locks::{LockSet, PathsBy, Rename};
+use crate::locks::{Count, LockSet, PathsBy, Rename};
 use turnwise::raw::RawLock;
 
 /// A path that grows to the left, in the caller's buffer.
@@ -99,13 +99,15 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         Ok(())
     }
 
-    /// Returns the parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
+    /// Returns the parent, with a reference (`dget_parent`), without its lock where the count allows that. The caller
+    /// has a reference to the dentry.
     pub(crate) fn parent(&self, dentry: &Dentry<H, L>) -> DentryPtr<H, L> {
         let _pin = H::pin();
         loop {
             let parent = dentry.place().parent();
             // SAFETY: pinned since before it was loaded. If it is dead, the dentry already has another one.
-            if L::get_found(&unsafe { parent.as_ref() }.busy.count) {
+            let count = &unsafe { parent.as_ref() }.busy.count;
+            if count.get_above_one() || L::get_found(count) {
                 if dentry.place().parent() == parent {
                     return parent;
                 }

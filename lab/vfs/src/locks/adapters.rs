@@ -42,6 +42,10 @@ impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
         self.get_live()
     }
     #[inline]
+    fn get_above_one(&self) -> bool {
+        self.get_above_one()
+    }
+    #[inline]
     fn put(&self, at_last: impl FnOnce()) -> bool {
         self.put_with(at_last).last
     }

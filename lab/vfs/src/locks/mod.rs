@@ -17,8 +17,8 @@ mod adapters;
 mod sets;
 
 pub use sets::{
-    Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
-    SETS, Today, WithSet, with_set,
+    Linux37, Linux37Patch1, Linux37Patch2, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache,
+    Linux310DcachePatch1, Linux312, SETS, Today, WithSet, with_set,
 };
 pub use turnwise::rwlock::RwLock as Shared;
 
@@ -110,6 +110,12 @@ pub trait Count: RawLock {
     /// Adds a reference unless the count is dead; returns whether it did.
     #[must_use = "without a reference the object may go away"]
     fn get_live(&self) -> bool;
+    /// Adds a reference without the lock if there are two or more; returns whether it did. Needs what `get_live` needs,
+    /// and may return `false` without checking.
+    #[must_use = "without a reference the object may go away"]
+    fn get_above_one(&self) -> bool {
+        false
+    }
     /// Drops a reference; returns whether it was the last. Before the last one, `at_last` runs with the lock held.
     fn put(&self, at_last: impl FnOnce()) -> bool;
     /// Drops a reference unless it is the last; returns whether it did. May return `false` without checking.

@@ -58,14 +58,14 @@ sets! {
         [UnderLock, Exclusive, Patch1, Fifo, LinuxMutex<Patch1, P>];
     Linux37Patch2: "Linux 3.7 with both patches: spinners queue" = "linux-3.7-patch-2"
         [UnderLock, Exclusive, Patch1And2, Fifo, LinuxMutex<Patch1And2, P>];
-    Linux38: "Linux 3.8: the trees of anonymous memory have an rwsem, which was a mutex" = "linux-3.8"
-        [UnderLock, Exclusive, Baseline, Fifo, RwsemXadd<Fifo, P>];
-    Linux38Patch1: "Linux 3.8 with the mutex's first patch" = "linux-3.8-patch-1"
-        [UnderLock, Exclusive, Patch1, Fifo, RwsemXadd<Fifo, P>];
+    Linux38Patch1: "Linux 3.8, whose trees of anonymous memory have an rwsem, with the mutex's first patch"
+        = "linux-3.8-patch-1" [UnderLock, Exclusive, Patch1, Fifo, RwsemXadd<Fifo, P>];
     Linux38Patch2: "Linux 3.8 with both patches of the mutex" = "linux-3.8-patch-2"
         [UnderLock, Exclusive, Patch1And2, Fifo, RwsemXadd<Fifo, P>];
     Linux310: "Linux 3.10: the dentry's count under its lock" = "linux-3.10"
         [UnderLock, Exclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>];
+    Linux310DcachePatch1: "Linux 3.10 with the first patch: the dentry's count by compare-exchange"
+        = "linux-3.10-dcache-1" [CmpXchg, Exclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>];
     Linux310Dcache: "Linux 3.10 with the patches: compare-exchange, and a sequence read/write lock for renames"
         = "linux-3.10-dcache" [CmpXchg, SeqRw, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>];
     Linux312: "Linux 3.12: the form in which the patches were merged" = "linux-3.12"

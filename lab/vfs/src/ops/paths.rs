@@ -75,7 +75,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         })
     }
 
-    /// Returns the current parent directory, whatever renames do meanwhile; takes no lock. A root is its own parent.
+    /// Returns the current parent directory, whatever renames do meanwhile. A root is its own parent.
     pub fn dget_parent(&'fs self, path: &Path<'fs, H, L>) -> Path<'fs, H, L> {
         let dentry = self.dcache.parent(path.dentry());
         Path { fs: self, dentry }

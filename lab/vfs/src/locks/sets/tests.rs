@@ -15,11 +15,12 @@ fn a_killed_count_stays_dead<C: Count>() {
     assert!(!count.kill_unused(|| panic!("in use")));
     let mut ran = false;
     assert!(count.put(|| ran = true) && ran);
+    assert!(!count.get_above_one());
     assert!(count.get_live() && count.count() == 1, "from 0 to 1");
     assert!(count.put_quickly());
     ran = false;
     assert!(count.kill_unused(|| ran = true) && ran);
-    assert!(!count.get_live() && count.count() == 0);
+    assert!(!count.get_live() && !count.get_above_one() && count.count() == 0);
     assert!(!count.kill_unused(|| panic!("twice")));
 }
 

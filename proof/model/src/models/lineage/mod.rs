@@ -39,10 +39,10 @@ pub(super) fn kernel_spin(call: &mut Call) -> Body {
 }
 
 pub(super) fn ia64_spin(call: &mut Call) -> Body {
-    use ia64_spin::{ExponentialCode, ExponentialProse, Plain};
+    use ia64_spin::{ExponentialCode, ExponentialKept, ExponentialProse, Plain};
     types! { call lock:
         plain = Ia64SpinLock<Plain, Loom>, code = Ia64SpinLock<ExponentialCode, Loom>,
-        prose = Ia64SpinLock<ExponentialProse, Loom>,
+        kept = Ia64SpinLock<ExponentialKept, Loom>, prose = Ia64SpinLock<ExponentialProse, Loom>,
     }
 }
 
