@@ -11,7 +11,7 @@ use turnwise_recording::reader::Recording;
 use turnwise_recording::{
     CHUNK_HEADER, CHUNKS, CLOCK_MONOTONIC, ChunkCopy, ChunkKind, Class, EntryCopy, HeaderCopy, LOCKS, LockCopy, Op,
     PAGE, REF_UNIT, Region, STEP_ACQUIRE, STEP_AWAITED, STEP_BEGIN, STEP_COUNT, STEP_END, STEP_PREEMPTED, STEP_RAN,
-    STEP_RELEASE, STEP_SLEPT, StepCopy, THREADS, ThreadCopy, writer,
+    STEP_RELEASE, STEP_SLEPT, StepCopy, THREADS, ThreadCopy, VERSION, writer,
 };
 use turnwise_sim::spec;
 
@@ -199,7 +199,7 @@ fn what_cannot_be_replayed_is_said() {
     assert!(shown.contains("does not keep the order") && shown.contains("--recording"), "{shown}");
     file.write_all_at(&2_u32.to_ne_bytes(), offset_of!(HeaderCopy, version) as u64).unwrap();
     let shown = Recording::read(&path).err().unwrap().to_string();
-    assert!(shown.contains("layout 2, but this turnwise reads layout 4"), "{shown}");
+    assert!(shown.contains(&format!("layout 2, but this turnwise reads layout {VERSION}")), "{shown}");
     let replay = Replay::new(trace(&[sections(0, 9, 100, 100)], &[MUTEX], 2_000)).unwrap();
     let machine = Arc::new(spec::load("desktop-4").unwrap());
     let refused = |cpus, lock: &str| replay.on(&machine, cpus, lock, 1).unwrap_err().to_string();

@@ -232,7 +232,7 @@ fn curves_of_the_case_studies_have_colours_of_their_own() {
     assert_eq!(browser.value(&format!("{strokes}.length")), 9, "2 published curves, 7 locks");
     assert_eq!(browser.value(&colours), 8, "as many as the page has");
     let score = "document.querySelector('.score').textContent";
-    assert!(browser.value(score).as_str().is_some_and(|line| line.contains(" of 4 claims hold")));
+    assert!(browser.value(score).as_str().is_some_and(|line| line.contains(" of 5 claims hold")));
     let rings = "[...document.querySelectorAll('.dots .there')].length";
     assert_eq!(browser.value(rings), browser.value("document.querySelectorAll('.dots .row').length"));
     for (scheme, dark) in [("light", false), ("dark", true)] {

@@ -46,13 +46,13 @@ const FREE: u32 = 0;
 const HELD: u32 = FREE.wrapping_sub(1);
 /// The count that is the kernel's -1: held, and a thread may sleep.
 const WAITERS: u32 = FREE.wrapping_sub(2);
+/// The value of the owner's word when there is no owner.
+const NOBODY: u32 = 0;
+
 /// Returns the kernel's count for that of the word.
 const fn kernels(count: u32) -> i32 {
     count.wrapping_add(1).cast_signed()
 }
-
-/// The value of the owner's word when there is no owner.
-const NOBODY: u32 = 0;
 
 /// The mutex without data, in the version `V`. Zero bytes are an unlocked mutex.
 #[repr(C)]
