@@ -1,5 +1,8 @@
 //! The kinds of locks, by the functions in which threads wait for them.
 
+use turnwise_profile::analysis::kind_of;
+use turnwise_profile::model::Frame;
+
 /// A kind of lock, or of event, that threads wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Kind {
@@ -32,7 +35,7 @@ impl Kind {
     pub const FUTEX: Kind = event("futex");
 }
 
-/// Parts of functions' names.
+/// Parts of the names of the C library's functions, and of C++ runtimes'.
 const FUNCTIONS: &[(&str, Kind)] = &[
     ("pthread_mutex_", Kind::MUTEX),
     ("mtx_", Kind::MUTEX),
@@ -47,24 +50,19 @@ const FUNCTIONS: &[(&str, Kind)] = &[
     ("pthread_barrier_", event("barrier")),
     ("pthread_once", event("pthread_once")),
     ("sem_", event("semaphore")),
-    ("sync::mutex::", lock("std::sync::Mutex")),
-    ("locks::futex_mutex::", lock("std::sync::Mutex")),
-    ("sync::rwlock::", lock("std::sync::RwLock")),
-    ("locks::futex_rwlock::", lock("std::sync::RwLock")),
-    ("sync::condvar::", event("std::sync::Condvar")),
-    ("locks::futex_condvar::", event("std::sync::Condvar")),
-    ("sync::once::", event("std::sync::Once")),
-    ("thread_parking", event("std::thread::park")),
-    ("parking_lot", lock("parking_lot")),
     ("__atomic_futex_unsigned", event("std::future")),
 ];
 
 /// Returns the kind by the functions that pass a wait on to the kernel, innermost first.
-pub(super) fn of<'a>(mut functions: impl Iterator<Item = &'a str>) -> Option<Kind> {
-    functions.find_map(|function| {
-        let known = FUNCTIONS.iter().find(|(part, _)| function.contains(part));
-        known.map(|(_, kind)| *kind)
-    })
+pub(super) fn of(functions: &[Frame]) -> Option<Kind> {
+    let mut kind = None;
+    for frame in functions {
+        if let Some((_, known)) = FUNCTIONS.iter().find(|(part, _)| frame.function.contains(part)) {
+            return kind.or(Some(*known));
+        }
+        kind = kind_of(frame).map(|kind| Kind { name: kind.name(), is_lock: kind.is_lock() }).or(kind);
+    }
+    kind
 }
 
 #[cfg(test)]
@@ -72,14 +70,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_function_that_is_known_tells_the_kind() {
-        let kind = |functions: &[&str]| of(functions.iter().copied()).map(|kind| kind.name);
+    fn functions_that_are_known_tell_the_kind() {
+        let frame = |function: &&str| Frame { function: (*function).to_owned(), ..Frame::default() };
+        let kind = |functions: &[&str]| of(&functions.iter().map(frame).collect::<Vec<_>>()).map(|kind| kind.name);
         assert_eq!(kind(&["libc.so.6+0x8b1a2", "__pthread_mutex_lock", "std::mutex::lock"]), Some("mutex"));
         assert_eq!(kind(&["__pthread_rwlock_rdlock_full64", "pthread_rwlock_rdlock"]), Some("read"));
         assert_eq!(kind(&["pthread_rwlock_clockwrlock"]), Some("write"));
         assert_eq!(kind(&["__new_sem_wait_slow64.constprop.0"]), Some("semaphore"));
         let rust = ["syscall", "std::sys::sync::mutex::futex::Mutex::lock_contended"];
         assert_eq!(kind(&rust), Some("std::sync::Mutex"));
+        let cpp = ["syscall", "std::__atomic_semaphore::_M_acquire()", "std::counting_semaphore<1l>::acquire()"];
+        assert_eq!(kind(&cpp), Some("std::counting_semaphore"));
+        let channel = ["syscall", "std::thread::park", "std::sync::mpmc::list::Channel<T>::recv"];
+        assert_eq!(kind(&channel), Some("std::sync::mpsc"));
         assert_eq!(kind(&["syscall", "consume"]), None);
     }
 }

@@ -13,6 +13,7 @@ use crate::stacks::{Living, line, wait};
 pub use access::check;
 pub use kinds::Kind;
 use std::collections::HashMap;
+use turnwise_profile::model::Frame;
 use turnwise_profile::symbols::Symbols;
 
 /// A thread, at one look.
@@ -108,7 +109,7 @@ impl Living {
         // The fourth argument is the timeout.
         let has_deadline = line.split_ascii_whitespace().nth(4) != Some("0x0");
         let (frames, site) = self.place(tid, symbols);
-        let kind = kinds::of(frames.iter().map(String::as_str));
+        let kind = kinds::of(&frames);
         let wait = Wait { address, kind: kind.unwrap_or(Kind::FUTEX), owner: None, site, has_deadline };
         let Some(memory) = &self.memory else { return Some(wait) };
         let is_live = |owner: Option<u32>| owner.and_then(|inside| numbers.get(&inside).copied());
@@ -117,7 +118,7 @@ impl Living {
             return Some(Wait { address, owner: is_live(owner), ..wait });
         }
         // Programs that make the call themselves have locks of their own.
-        let is_raw = frames.first().is_some_and(|function| function == "syscall");
+        let is_raw = frames.first().is_some_and(|frame| frame.function == "syscall");
         // The C library waits so for a thread's end.
         let joined = match word {
             Word::Shared(value) if kind.is_none() && !is_raw => is_live(Some(value)).filter(|joined| *joined != tid),
@@ -142,11 +143,11 @@ impl Living {
     }
 
     /// Returns the functions that pass a wait on to the kernel, innermost first, and the call in the program.
-    fn place(&mut self, tid: u32, symbols: &mut Symbols) -> (Vec<String>, u64) {
+    fn place(&mut self, tid: u32, symbols: &mut Symbols) -> (Vec<Frame>, u64) {
         let stack = self.stack(tid);
         let (calls, first) = places::calls(symbols, &stack);
         let frames = calls.iter().flat_map(|(_, frames)| frames).map(|frame| symbols.frame(*frame));
-        let frames = frames.take_while(|frame| places::passes_on(frame)).map(|frame| frame.function.clone()).collect();
+        let frames = frames.take_while(|frame| places::passes_on(frame)).cloned().collect();
         (frames, calls.get(first).map_or(0, |(address, _)| *address))
     }
 }

@@ -27,6 +27,7 @@ pub use lock_classes::is_lock_class;
 pub use names::{call_site, is_wrapper, shown};
 use pending::Pending;
 use sites::Sites;
+pub use sleeps::kind_of;
 use sleeps::{Group, Sleeps};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, DetailCopy, LockCopy, Op, Ref};
 
-/// Functions by the beginnings of their names, and what threads sleep on in them. A function that calls one of these
-/// and is also here decides: a channel parks its threads.
+/// Functions by the beginnings of their names, and what threads sleep on in them.
 const KNOWN: &[(&str, LockKind)] = &[
     ("std::sys::sync::mutex::", LockKind::RustMutex),
     ("std::sys::sync::rwlock::", LockKind::RustRwLock),
@@ -235,7 +234,7 @@ fn named(symbols: &mut Symbols, stack: &[u64], lock: &LockCopy) -> Place {
             let frame = symbols.frame(id);
             if frame.module.starts_with("libgomp") {
                 kind = kind.or(Some(LockKind::OpenMp));
-            } else if let Some(known) = known(frame) {
+            } else if let Some(known) = kind_of(frame) {
                 kind = Some(known);
             } else if !passes_on(symbols, id) {
                 break 'stack;
@@ -282,7 +281,10 @@ fn plain(function: &str) -> String {
     }
 }
 
-fn known(frame: &Frame) -> Option<LockKind> {
+/// Returns what threads sleep on in a function, if it is one of a lock, or the like, that is not pthread's. A function
+/// that calls one of these and is also one decides: a channel parks its threads.
+#[must_use]
+pub fn kind_of(frame: &Frame) -> Option<LockKind> {
     if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
         return Some(LockKind::RustChannel);
     }
@@ -300,7 +302,7 @@ fn passes_on(symbols: &Symbols, id: FrameId) -> bool {
         || frame.module.starts_with("libgomp")
         || is_lock_class(frame)
         || is_in(frame, PASSING_FILES)
-        || known(frame).is_some()
+        || kind_of(frame).is_some()
 }
 
 fn awaited(work: &mut Work, group: &Group) -> Awaited {
@@ -333,13 +335,13 @@ fn awaited(work: &mut Work, group: &Group) -> Awaited {
 mod tests {
     use super::*;
 
-    fn kind_of(function: &str, file: &str) -> Option<LockKind> {
-        known(&Frame { function: function.to_owned(), file: Some(file.to_owned()), ..Frame::default() })
+    fn kind(function: &str, file: &str) -> Option<LockKind> {
+        kind_of(&Frame { function: function.to_owned(), file: Some(file.to_owned()), ..Frame::default() })
     }
 
     #[test]
     fn kinds_are_told_by_the_functions_of_locks() {
-        let by_name = |function| kind_of(function, "");
+        let by_name = |function| kind(function, "");
         assert_eq!(by_name("std::sys::sync::mutex::futex::Mutex::lock_contended"), Some(LockKind::RustMutex));
         assert_eq!(by_name("<parking_lot::raw_rwlock::RawRwLock>::lock_shared_slow"), Some(LockKind::ParkingLot));
         assert_eq!(by_name("absl::debian7::Mutex::LockSlow(absl::debian7::MuHowS const*)"), Some(LockKind::Absl));
@@ -353,7 +355,7 @@ mod tests {
     #[test]
     fn functions_that_were_inlined_are_told_by_their_files() {
         let channel = "/rustc/0123456789abcdef/library/std/src/sync/mpmc/context.rs";
-        assert_eq!(kind_of("wait_until", channel), Some(LockKind::RustChannel));
-        assert_eq!(kind_of("wait_until", "/home/user/server/src/sync.rs"), None);
+        assert_eq!(kind("wait_until", channel), Some(LockKind::RustChannel));
+        assert_eq!(kind("wait_until", "/home/user/server/src/sync.rs"), None);
     }
 }
