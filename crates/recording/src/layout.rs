@@ -345,7 +345,7 @@ records! {
     Lock as LockCopy {
         /// Its address.
         address: u64,
-        /// [`Class`].
+        /// [`Class`](crate::Class).
         class: u32,
         /// For a mutex, its kind in the C library.
         kind: u32,
@@ -371,7 +371,7 @@ records! {
 
     /// The header that precedes a chunk's records.
     Chunk as ChunkCopy {
-        /// [`ChunkKind`]; 0: being made.
+        /// [`ChunkKind`](crate::ChunkKind); 0: being made.
         kind: u32,
         /// Pages.
         pages: u32,
@@ -385,7 +385,8 @@ records! {
     Entry as EntryCopy {
         /// The lock's address; lowest bit set: another lock is there now.
         address: u64,
-        /// [`Op`] and return address; for [`Op::Sleep`], a hash of the path that led there.
+        /// [`Op`](crate::Op) and return address; for [`Op::Sleep`](crate::Op::Sleep), a hash of the path that led
+        /// there.
         site: u64,
         /// The lock's number.
         lock: u32,
@@ -398,9 +399,9 @@ records! {
         detail: u32,
         /// The number of failed attempts.
         failed: u32,
-        /// For condition variables: the mutex's address. For [`Op::Sleep`]: the stack's [`Ref`], and in the upper half
-        /// the thread's number. For locks, for the recorder: identifies the locks under which the thread acquired this
-        /// one before.
+        /// For condition variables: the mutex's address. For [`Op::Sleep`](crate::Op::Sleep): the stack's [`Ref`], and
+        /// in the upper half the thread's number. For locks, for the recorder: identifies the locks under which the
+        /// thread acquired this one before.
         mutex_or_under: u64,
         /// For condition variables: waits that timed out. For locks: immediate acquisitions, past threads that slept.
         timed_out_or_stolen: u64,

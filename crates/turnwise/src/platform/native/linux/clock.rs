@@ -2,7 +2,7 @@
 //! its clocks, and a lock that mixed the two would wait for hours, or not at all. Where `syscall` is not the C
 //! library's either, the kernel is replaced as a whole, and that library's clocks hold.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -21,8 +21,8 @@ pub(super) fn start() {
         if libc.is_null() {
             return;
         }
-        let own = |name: &CStr| libc::dlsym(libc, name.as_ptr());
-        let first = |name: &CStr| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
+        let own = |name: &core::ffi::CStr| libc::dlsym(libc, name.as_ptr());
+        let first = |name: &core::ffi::CStr| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
         let gettime = own(c"clock_gettime");
         if first(c"clock_gettime") != gettime && first(c"syscall") == own(c"syscall") {
             KERNELS.store(gettime, Relaxed);
