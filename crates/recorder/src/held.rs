@@ -1,7 +1,6 @@
 //! The locks that a thread holds, in the order in which it took them. Other threads search here for a lock's holder.
 
 use crate::journal::{NO_LINE, What};
-use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -87,27 +86,28 @@ pub(crate) struct HeldLocks {
     depth: AtomicUsize,
 }
 
-/// The contexts in which a thread took a lock before.
-pub(crate) struct Contexts([Cell<u64>; CONTEXTS]);
+/// The contexts in which a thread took a lock before. They are atomics only so that no call of `memset` clears them for
+/// the next thread: a sanitizer of the program would take that for a race.
+pub(crate) struct Contexts([AtomicU64; CONTEXTS]);
 
 impl Contexts {
     /// Forgets all contexts.
     pub(crate) fn clear(&self) {
-        self.0.iter().for_each(|known| known.set(0));
+        self.0.iter().for_each(|known| known.store(0, Relaxed));
     }
 
     #[inline(always)]
     pub(crate) fn knows(&self, context: u64) -> bool {
-        self.slot(context).get() == context
+        self.slot(context).load(Relaxed) == context
     }
 
     /// Remembers that the thread took a lock under all others of a context.
     pub(crate) fn remember(&self, context: u64) {
-        self.slot(context).set(context);
+        self.slot(context).store(context, Relaxed);
     }
 
     #[inline(always)]
-    fn slot(&self, context: u64) -> &Cell<u64> {
+    fn slot(&self, context: u64) -> &AtomicU64 {
         &self.0[(context >> (64 - CONTEXTS.ilog2())) as usize]
     }
 }

@@ -11,6 +11,7 @@ use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
 use core::hint::cold_path;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Edge, Entry, Episode, Thread};
 
@@ -53,7 +54,8 @@ pub(crate) struct HoldNotes {
     pub(crate) contexts: Contexts,
     /// The number of lock pairs written down.
     orders: Cell<u64>,
-    pairs: [Cell<u64>; PAIRS],
+    /// Atomics for the same reason as [`Contexts`].
+    pairs: [AtomicU64; PAIRS],
     edges: Cursor,
 }
 
@@ -80,7 +82,7 @@ impl HoldNotes {
     /// Forgets the notes of the previous thread.
     pub(crate) fn begin(&self) {
         self.orders.set(0);
-        self.pairs.iter().for_each(|known| known.set(0));
+        self.pairs.iter().for_each(|known| known.store(0, Relaxed));
         self.contexts.clear();
     }
 
@@ -92,7 +94,7 @@ impl HoldNotes {
         }
         let is_known = |held: &Held| {
             let (slot, key) = self.pair(held.entry.load(Relaxed), entry);
-            slot.get() == key || held.address() == address
+            slot.load(Relaxed) == key || held.address() == address
         };
         if ordered && locks.all().iter().all(is_known) {
             self.contexts.remember(locks.context(locks.depth(), entry));
@@ -102,7 +104,7 @@ impl HoldNotes {
 
     /// Returns where the thread remembers that it took one lock under another, and the value stored there then. Entries
     /// are cache lines, so 32 bits of their addresses distinguish those within 256 GB.
-    fn pair(&self, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
+    fn pair(&self, first: *const Entry, second: *const Entry) -> (&AtomicU64, u64) {
         let [first, second] = [first, second].map(|entry| (entry.addr() / size_of::<Entry>()) as u32);
         let key = u64::from(first) << 32 | u64::from(second);
         (&self.pairs[(key.wrapping_mul(SPREAD) >> 32) as usize % PAIRS], key)
@@ -112,10 +114,10 @@ impl HoldNotes {
     /// pairs is too small).
     pub(crate) fn note_order(&self, writer: &Writer, first: *const Entry, second: *const Entry) {
         let (slot, key) = self.pair(first, second);
-        if slot.get() == key || first.is_null() {
+        if slot.load(Relaxed) == key || first.is_null() {
             return;
         }
-        slot.set(key);
+        slot.store(key, Relaxed);
         if self.orders.get() >= ORDERS {
             return;
         }
