@@ -79,7 +79,7 @@ static void semaphore(void)
     sem_post(&items);
     CHECK(sem_wait(&items) == 0 && sem_trywait(&items) == -1 && errno == EAGAIN);
     for (int i = 0; i < 2; i++) {
-        struct timespec at = in_ms(5);
+        struct timespec at = in_ms(50);
         CHECK(sem_timedwait(&never, &at) == -1 && errno == ETIMEDOUT);
     }
 }
