@@ -12,3 +12,20 @@ pub const RECORDER: &str = "libturnwise_recorder";
 pub fn is_library(path: &[u8], stem: &str) -> bool {
     crate::glob::file_name(path).starts_with(stem.as_bytes())
 }
+
+/// Returns the path of the loaded library of a stem, by the lines of `/proc/PID/maps`. Compilers, debuggers and
+/// `turnwise` itself map one only to read it; that does not count.
+///
+/// ```
+/// use turnwise_preload_abi::libraries::{PRELOAD, RECORDER, loaded};
+///
+/// let maps = |rights| format!("7f00-7f10 {rights} 0 08:01 5    /a b/libturnwise_preload-1.so\n");
+/// assert_eq!(loaded(maps("r-xp").as_bytes(), PRELOAD), Some(&b"/a b/libturnwise_preload-1.so"[..]));
+/// assert_eq!(loaded(maps("r--p").as_bytes(), PRELOAD), None);
+/// assert_eq!(loaded(maps("r-xp").as_bytes(), RECORDER), None);
+/// ```
+pub fn loaded<'a>(maps: &'a [u8], stem: &str) -> Option<&'a [u8]> {
+    let is_code = |line: &&[u8]| line.windows(3).any(|part| part == b"xp ");
+    let path = |line: &'a [u8]| line.iter().position(|byte| *byte == b'/').map(|start| &line[start..]);
+    maps.split(|byte| *byte == b'\n').filter(is_code).filter_map(path).find(|path| is_library(path, stem))
+}

@@ -8,7 +8,7 @@ use turnwise_futex_trace::outside::{Kind as Wanted, Thread, Wait, check};
 use turnwise_futex_trace::{has_ended, now_ns};
 use turnwise_live::place::parse_stat;
 use turnwise_live::{Kind, Lost};
-use turnwise_preload_abi::libraries::PRELOAD;
+use turnwise_preload_abi::libraries::{PRELOAD, loaded};
 use turnwise_present::printable;
 
 /// The looks at one process.
@@ -75,7 +75,7 @@ impl Outside {
 /// Returns whether a process has our library in it.
 pub(super) fn is_under_run(pid: u32) -> bool {
     let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
-    String::from_utf8_lossy(&maps).contains(PRELOAD)
+    loaded(&maps, PRELOAD).is_some()
 }
 
 /// Returns the way of waiting; what is no lock of the C library counts as a mutex.

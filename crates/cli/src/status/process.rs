@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use turnwise_futex_trace::{outside, threads};
 use turnwise_live::{Channel, Fault, why_no_view};
-use turnwise_preload_abi::libraries::{PRELOAD, RECORDER, is_library};
+use turnwise_preload_abi::libraries::{PRELOAD, RECORDER, is_library, loaded};
 use turnwise_preload_abi::{Lock, Table, environment};
 use turnwise_present::{input_file, printable};
 
@@ -61,7 +61,7 @@ pub(super) fn all() -> impl Iterator<Item = u32> {
 
 /// Returns whether a process has the preload library; not so if it may not be looked at.
 pub(super) fn has_library(pid: u32) -> bool {
-    Seen::of(pid).is_ok_and(|seen| seen.mapped(PRELOAD).is_some())
+    Seen::of(pid).is_ok_and(|seen| loaded(&seen.maps, PRELOAD).is_some())
 }
 
 /// Returns the processes of a name: by their live views, as `top` finds them, and by what the system knows.
@@ -90,14 +90,14 @@ impl Status {
         let seen = Seen::of(pid)?;
         let comm = fs::read(seen.folder.join("comm")).unwrap_or_default();
         let mut status = Status::named(pid, String::from_utf8_lossy(&comm).trim_end());
-        status.recorder = seen.mapped(RECORDER).is_some();
-        let Some(library) = seen.mapped(PRELOAD) else {
+        status.recorder = loaded(&seen.maps, RECORDER).is_some();
+        let Some(library) = loaded(&seen.maps, PRELOAD).map(|path| Path::new(OsStr::from_bytes(path))) else {
             status.why = Some(seen.why_not(status.recorder));
             return Ok(status);
         };
         status.loaded = true;
         status.library = Some(printable(&library.to_string_lossy()).into_owned());
-        if let Ok(content) = input_file::read(&seen.inside(&library)) {
+        if let Ok(content) = input_file::read(&seen.inside(library)) {
             (status.version, status.same_build) = (preload::version_in(&content), Some(preload::is_own(&content)));
         }
         let channel = Channel::of(pid);
@@ -150,13 +150,6 @@ impl Seen {
         };
         let environment = fs::read(folder.join("environ")).with_context(|| format!("process {pid} ended meanwhile"))?;
         Ok(Seen { folder, maps, environment })
-    }
-
-    /// Returns the path of the library of this name that is loaded. Compilers and debuggers map one only to read it.
-    fn mapped(&self, stem: &str) -> Option<PathBuf> {
-        let lines = self.maps.split(|byte| *byte == b'\n').filter(|line| line.windows(3).any(|part| part == b"xp "));
-        let mut loaded = lines.filter_map(path_of).filter(|path| is_library(path, stem));
-        loaded.next().map(|path| PathBuf::from(OsStr::from_bytes(path)))
     }
 
     /// Returns where a file of the process is for us: it may have another root.
@@ -242,11 +235,6 @@ impl Seen {
     }
 }
 
-/// Returns the path of a line of `/proc/PID/maps`.
-fn path_of(line: &[u8]) -> Option<&[u8]> {
-    line.iter().position(|byte| *byte == b'/').map(|start| &line[start..])
-}
-
 /// Returns whether tunables switch restartable sequences off; the last one counts.
 fn is_switched_off(tunables: &[u8]) -> bool {
     tunables.split(|byte| *byte == b':').filter_map(|part| part.strip_prefix(TUNABLE)).next_back() == Some(b"0")
@@ -257,15 +245,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_is_only_read_is_not_loaded() {
-        let seen = |rights: &str| {
-            let maps = format!("7f00-7f10 {rights} 0 08:01 5    /a b/libturnwise_preload-1.so\n").into_bytes();
-            Seen { folder: PathBuf::new(), maps, environment: b"A=\0AB=1\0B=2".to_vec() }
-        };
-        assert_eq!(seen("r-xp").mapped(PRELOAD).as_deref(), Some(Path::new("/a b/libturnwise_preload-1.so")));
-        assert!(seen("r--p").mapped(PRELOAD).is_none() && seen("r-xp").mapped(RECORDER).is_none());
-        let read = seen("");
-        assert_eq!(["A", "AB", "B", "C"].map(|name| read.variable(name)), [None, Some(&b"1"[..]), Some(b"2"), None]);
+    fn variables_are_told_apart() {
+        let seen = Seen { folder: PathBuf::new(), maps: Vec::new(), environment: b"A=\0AB=1\0B=2".to_vec() };
+        assert_eq!(["A", "AB", "B", "C"].map(|name| seen.variable(name)), [None, Some(&b"1"[..]), Some(b"2"), None]);
     }
 
     #[test]

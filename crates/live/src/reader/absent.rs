@@ -4,7 +4,7 @@ use super::process::{is_gone, user};
 use crate::layout::FILE_BYTES;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use turnwise_preload_abi::libraries::PRELOAD;
+use turnwise_preload_abi::libraries::{PRELOAD, loaded};
 
 /// Returns what prevents a running process from having a view; `None`: nothing visible.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn why_no_view(pid: u32) -> Option<String> {
     let Ok(maps) = fs::read(format!("{folder}/maps")) else {
         return Some(format!("permission to read {folder} is denied"));
     };
-    if !String::from_utf8_lossy(&maps).contains(PRELOAD) {
+    if loaded(&maps, PRELOAD).is_none() {
         return Some("it does not run under `turnwise run`".to_owned());
     }
     no_room(pid)
