@@ -271,14 +271,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
 
     /// Returns the word, after clearing stale flags.
     fn poll(&self) -> u32 {
-        let mut word = self.word.load(Relaxed);
-        while STAMP.is_stale::<P>(word) {
-            match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
-                Ok(_) => word &= PERMITS,
-                Err(found) => word = found,
-            }
-        }
-        word
+        STAMP.clear_stale::<P>(&self.word, self.word.load(Relaxed))
     }
 
     #[cold]

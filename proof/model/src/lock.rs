@@ -25,16 +25,27 @@ macro_rules! locks {
 locks! {
     "The queue of optimistic spinners." Osq: ["crates/turnwise/src/osq.rs"],
     "The adaptive mutex."
-        Mutex: ["crates/turnwise/src/mutex", "crates/turnwise/src/wait/spin.rs", "crates/turnwise/src/wait/waiter.rs"],
+        Mutex: [
+            "crates/turnwise/src/mutex",
+            "crates/turnwise/src/wait/spin.rs",
+            "crates/turnwise/src/wait/stamp.rs",
+            "crates/turnwise/src/wait/waiter.rs",
+        ],
     "The condition variable."
         Condvar: ["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/spin_then_sleep.rs"],
     "The readers-writer lock."
-        RwSem: ["crates/turnwise/src/rwsem", "crates/turnwise/src/wait/spin.rs", "crates/turnwise/src/wait/waiter.rs"],
+        RwSem: [
+            "crates/turnwise/src/rwsem",
+            "crates/turnwise/src/wait/spin.rs",
+            "crates/turnwise/src/wait/stamp.rs",
+            "crates/turnwise/src/wait/waiter.rs",
+        ],
     "The readers-writer lock with readers counted per CPU." BigReader: ["crates/turnwise/src/big_reader"],
     "The spin locks." Spin: ["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
     "The sequence lock with a blocking reader." SeqRwLock: ["crates/turnwise/src/seqrwlock"],
     "A reference count and a lock in one word." LockRef: ["crates/turnwise/src/lockref"],
-    "The counting semaphore." Semaphore: ["crates/turnwise/src/semaphore.rs"],
+    "The counting semaphore."
+        Semaphore: ["crates/turnwise/src/semaphore.rs", "crates/turnwise/src/wait/stamp.rs"],
     "The re-entrant mutex." Reentrant: ["crates/turnwise/src/reentrant.rs"],
     "The preload library's condition variable."
         PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/wait/spin_then_sleep.rs"],

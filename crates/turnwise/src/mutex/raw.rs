@@ -38,7 +38,7 @@
 //!    is on its way. While either is set and the lock is free, no other thread takes it until it has found it so for
 //!    the lifetime of a hand-off ([`Lapse`]): then it takes the lock and clears the hand-off. With another generation
 //!    they are stale: they were inherited in a `fork`, without the thread. A thread that reads the word clears them
-//!    before anything else ([`RawMutex::clear_stale`]).
+//!    before anything else ([`Stamp::clear_stale`]).
 //! 4. `unlock` is one operation, which clears the owner and returns the remaining bits. It does not touch the lock
 //!    after that: another thread may free its memory then. The wake-up that follows uses only the address.
 //! 5. A releaser that finds `HANDOFF` set wakes all of lane `First` and, if none sleeps there, one of lane `Waiters`. A
@@ -235,7 +235,7 @@ impl<P: Platform> RawMutex<P> {
     /// Tries to take a lock whose word had flags or an owner: it may be free though threads sleep.
     #[cold]
     fn try_past(&self, found: u32) -> bool {
-        let mut word = self.clear_stale(found);
+        let mut word = STAMP.clear_stale::<P>(&self.word, found);
         while word & BLOCKED == 0 {
             match self.try_take(word) {
                 Ok(_) => {
@@ -265,18 +265,6 @@ impl<P: Platform> RawMutex<P> {
 
     pub(super) fn address(&self) -> usize {
         (&raw const self.word).addr()
-    }
-
-    /// Clears a stale hand-off (invariant 3) in the word, which was `word` a moment ago; returns the word.
-    pub(super) fn clear_stale(&self, mut word: u32) -> u32 {
-        while STAMP.is_stale::<P>(word) {
-            let new = word & !(HANDOFF_MASK | GENERATION);
-            match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
-                Ok(_) => word = new,
-                Err(found) => word = found,
-            }
-        }
-        word
     }
 
     /// Releases the lock; returns the wake-up that is then owed. This is the first half of [`RawMutex::unlock`].

@@ -25,10 +25,6 @@ impl<P: Platform> SleepingLock for RawMutex<P> {
         &self.spinners
     }
 
-    fn poll(&self) -> u32 {
-        self.clear_stale(self.word.load(Relaxed))
-    }
-
     fn flag((): ()) -> u32 {
         WAITERS
     }

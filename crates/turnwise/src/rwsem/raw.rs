@@ -51,7 +51,7 @@
 //!    `HANDOFF` in a lock that is not free wakes lane `First`: one whose request has lapsed may have cleared another's.
 //! 6. All this holds for flags with the generation of this process. Those with another are stale: they were inherited
 //!    in a `fork`, without the threads. A thread that reads the word clears them before anything else
-//!    ([`RawRwSem::clear_stale`]); one that sleeps here has done so.
+//!    ([`Stamp::clear_stale`]); one that sleeps here has done so.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
@@ -243,7 +243,7 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
         let found = self.word.load(Relaxed);
-        let word = self.clear_stale(found);
+        let word = STAMP.clear_stale::<P>(&self.word, found);
         match (prefer.bars(word), prefer.keeps_out(word)) {
             (0, _) => word != found && self.enter(prefer),
             (_, 0) => self.take(word, word + 1).is_ok(),
@@ -264,18 +264,6 @@ impl<P: Platform> RawRwSem<P> {
 
     pub(super) fn address(&self) -> usize {
         (&raw const self.word).addr()
-    }
-
-    /// Clears stale flags (invariant 6) in the word, which was `word` a moment ago; returns the word.
-    pub(super) fn clear_stale(&self, mut word: u32) -> u32 {
-        while STAMP.is_stale::<P>(word) {
-            let new = STAMP.without(word, FLAGS);
-            match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
-                Ok(_) => word = new,
-                Err(found) => word = found,
-            }
-        }
-        word
     }
 
     #[inline]
@@ -369,7 +357,7 @@ impl<P: Platform> RawRwSem<P> {
     /// Tries to acquire for writing a lock whose word had flags or a count: it may be free though threads sleep.
     #[cold]
     fn take_write_past(&self, found: u32) -> bool {
-        let mut word = self.clear_stale(found);
+        let mut word = STAMP.clear_stale::<P>(&self.word, found);
         while word & (HELD | HANDOFF) == 0 {
             match self.take(word, word | WRITER) {
                 Ok(_) => {
@@ -412,7 +400,7 @@ impl<P: Platform> RawRwSem<P> {
             match self.take(word, word | UPGRADABLE) {
                 Ok(_) => return true,
                 Err(found) if found & NOT_UPGRADABLE == 0 => word = found,
-                Err(found) => word = self.clear_stale(found),
+                Err(found) => word = STAMP.clear_stale::<P>(&self.word, found),
             }
             if word & NOT_UPGRADABLE != 0 {
                 return self.take_lapsed(word, UPGRADABLE);
@@ -541,7 +529,7 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn release_slow(&self, keep: u32) {
         let address = &raw const self.word;
-        let mut word = self.clear_stale(self.word.load(Relaxed));
+        let mut word = STAMP.clear_stale::<P>(&self.word, self.word.load(Relaxed));
         loop {
             // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write, as in `release`.
             match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {

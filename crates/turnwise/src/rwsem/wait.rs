@@ -140,10 +140,6 @@ impl<P: Platform> SleepingLock for RawRwSem<P> {
         !matches!(kind, Kind::Reader(_))
     }
 
-    fn poll(&self) -> u32 {
-        self.clear_stale(self.word.load(Relaxed))
-    }
-
     fn flag(kind: Kind) -> u32 {
         if kind == Kind::Writer { WRITERS } else { READERS }
     }

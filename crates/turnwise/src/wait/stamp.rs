@@ -1,6 +1,7 @@
 //! The stamp in a lock's word that names the process in which its flags were set.
 
-use crate::platform::Platform;
+use crate::platform::{Platform, Word};
+use core::sync::atomic::Ordering::Relaxed;
 
 /// The bits of a lock's word that name the process in which its flags were set.
 ///
@@ -37,5 +38,17 @@ impl Stamp {
     pub(crate) fn without(self, word: u32, flags: u32) -> u32 {
         let word = word & !flags;
         if word & self.flags == 0 { word & !self.bits } else { word }
+    }
+
+    /// Clears stale flags in a lock's word, which was `word` a moment ago; returns the word.
+    pub(crate) fn clear_stale<P: Platform>(self, at: &P::U32, mut word: u32) -> u32 {
+        while self.is_stale::<P>(word) {
+            let new = self.without(word, self.flags);
+            match at.compare_exchange(word, new, Relaxed, Relaxed) {
+                Ok(_) => word = new,
+                Err(found) => word = found,
+            }
+        }
+        word
     }
 }

@@ -52,7 +52,9 @@ pub(crate) trait SleepingLock: Sized {
     }
 
     /// Returns the word, after clearing stale flags.
-    fn poll(&self) -> u32;
+    fn poll(&self) -> u32 {
+        Self::STAMP.clear_stale::<Self::Platform>(self.word(), self.word().load(Relaxed))
+    }
 
     /// Returns the flag by which a thread announces that it sleeps.
     fn flag(mode: Self::Mode) -> u32;
