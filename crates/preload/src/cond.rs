@@ -9,7 +9,7 @@
 //! A waiter adds 1 to the count, from which it learns the sequence, releases the mutex, and sleeps unless the sequence
 //! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
 //! the longest sleeper. A waiter that finds no waiter counted may poll the sequence for some microseconds before it is
-//! counted and sleeps ([`turnwise::wait::SpinThenSleep`]): a signal that finds it only adds 1 to the sequence and
+//! counted and sleeps ([`turnwise::condvar::SpinThenSleep`]): a signal that finds it only adds 1 to the sequence and
 //! clears the flag, and need not call the kernel. A waiter is "unchanged" while the sequence is what it was when the
 //! waiter arrived. A wake-up is under way from the signal's exchange until a waiter that it woke has left, or passed it
 //! on.

@@ -57,7 +57,7 @@ pub(crate) struct Cond {
     /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
     pub(crate) clock: AtomicU32,
     /// Bytes 16..20: whether polling before a sleep pays.
-    pub(crate) spin_then_sleep: turnwise::wait::SpinThenSleep<turnwise::platform::Native>,
+    pub(crate) spin_then_sleep: turnwise::condvar::SpinThenSleep<turnwise::platform::Native>,
 }
 
 /// `pthread_rwlock_t` (56 bytes).

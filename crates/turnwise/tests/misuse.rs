@@ -326,7 +326,7 @@ fn a_release_of_a_free_re_entrant_mutex_changes_nothing() {
     assert!(!lock.is_locked());
 }
 
-/// That waiters may have different mutexes is tested in `condvar.rs`.
+/// That waiters may have different mutexes is tested in `condvar/mod.rs`.
 #[test]
 fn a_wait_without_the_mutex_returns_with_it() {
     let (mutex, changed) = (RawMutex::new(), Condvar::new());

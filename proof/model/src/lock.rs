@@ -32,7 +32,7 @@ locks! {
             "crates/turnwise/src/wait/waiter.rs",
         ],
     "The condition variable."
-        Condvar: ["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/spin_then_sleep.rs"],
+        Condvar: ["crates/turnwise/src/condvar"],
     "The readers-writer lock."
         RwSem: [
             "crates/turnwise/src/rwsem",
@@ -48,7 +48,7 @@ locks! {
         Semaphore: ["crates/turnwise/src/semaphore.rs", "crates/turnwise/src/wait/stamp.rs"],
     "The re-entrant mutex." Reentrant: ["crates/turnwise/src/reentrant.rs"],
     "The preload library's condition variable."
-        PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/wait/spin_then_sleep.rs"],
+        PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/condvar/spin_then_sleep.rs"],
     "The preload library's locks with a queue of waiters, in a forked child." PreloadWord: ["crates/preload/src/word"],
     // Its source is the transcription that its check runs.
     "The threads' slots, and their exit." Slots: ["proof/model/src/explicit/checks/slots.rs"],

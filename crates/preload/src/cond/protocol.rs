@@ -8,8 +8,8 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::condvar::SpinThenSleep;
 use turnwise::platform::{Deadline, Hint, IntWord, Lane, Platform, Word};
-use turnwise::wait::SpinThenSleep;
 
 const COUNT_ONE: u64 = 1 << 32;
 const POLLING: u64 = 1 << 63;

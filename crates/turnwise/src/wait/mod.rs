@@ -1,16 +1,14 @@
 //! How the sleeping locks wait: how they spin, when they yield their CPU, when they hand the lock off.
 //!
 //! All numbers are in one table, [`Policy`]; those that may differ from wait to wait are in `settings.rs`. `spin.rs`
-//! has the one way to spin, `waiter.rs` the one way to sleep, `yield_interval.rs` time slices on a CPU,
-//! `spin_then_sleep.rs` a condition variable's polling; `stamp.rs` marks hand-offs with the process in which they were
-//! made, and `lapse.rs` ends those whose threads do not come. Spinning is not needed for correctness: a thread
-//! without a slot sleeps at once.
+//! has the one way to spin, `waiter.rs` the one way to sleep, `yield_interval.rs` time slices on a CPU; `stamp.rs`
+//! marks hand-offs with the process in which they were made, and `lapse.rs` ends those whose threads do not come.
+//! Spinning is not needed for correctness: a thread without a slot sleeps at once.
 
 mod lapse;
 pub(crate) mod limits;
 mod policy;
 mod settings;
-mod spin_then_sleep;
 mod stamp;
 mod waiter;
 
@@ -24,7 +22,6 @@ pub(crate) use lapse::{Lapse, Reserved};
 pub use policy::set_policy;
 pub use policy::{Field, OutOfBounds, Policy, policy};
 pub use settings::Tuned;
-pub use spin_then_sleep::SpinThenSleep;
 pub(crate) use stamp::Stamp;
 pub(crate) use waiter::{Found, SleepingLock, Waiter};
 #[cfg(feature = "spin")]

@@ -5,8 +5,8 @@ use super::*;
 use protocol::{Leave, Words};
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawMutex;
+use turnwise::condvar::SpinThenSleep;
 use turnwise::platform::{Lane, Parked};
-use turnwise::wait::SpinThenSleep;
 
 #[path = "../../../../../crates/preload/src/cond/protocol.rs"]
 mod protocol;

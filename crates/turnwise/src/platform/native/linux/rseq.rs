@@ -5,6 +5,10 @@
 //! announces itself in `observers`; an exiting thread withdraws the pointer and waits until no thread reads it. In a
 //! forked child no thread reads areas of its parent's threads, or waits for their observers: they bear another
 //! generation.
+//!
+//! Only `cpu_id` and `node_id` are read, nothing is written, and there are no critical sections. Up to Linux 6.18 the
+//! kernel writes the fields each time the thread returns to its program, later kernels only if they change: both keep
+//! the CPU that it last ran on. (tcmalloc relied on the writes to `cpu_id_start`, which it overwrites itself.)
 
 use super::super::thread;
 use super::generation::generation;
@@ -221,6 +225,26 @@ impl Area {
 #[cfg(all(test, not(miri)))]
 mod tests {
     extern crate std;
+
+    /// As from Linux 6.19 on: a switch between threads leaves the area alone, a migration changes `cpu_id`.
+    #[test]
+    fn another_threads_cpu_is_known_though_the_kernel_writes_only_changes() {
+        use super::{Area, AtomicU32, AtomicU64, Relaxed, Rseq, generation};
+
+        let [start, cpu, flags, node] = [0x8000_0007, 3, 0, 0].map(AtomicU32::new);
+        let rseq = Rseq { cpu_id_start: start, cpu_id: cpu, rseq_cs: AtomicU64::new(0), flags, node_id: node };
+        let area = Area::new();
+        area.generation.store(generation(), Relaxed);
+        area.area.store((&raw const rseq).cast_mut(), Relaxed);
+        assert_eq!(area.cpu(), Some(3), "an allocator's value in `cpu_id_start` does not count");
+        rseq.cpu_id.store(5, Relaxed);
+        assert_eq!(area.cpu(), Some(5));
+        for unregistered in [-1, -2] {
+            rseq.cpu_id.store(i32::cast_unsigned(unregistered), Relaxed);
+            assert_eq!(area.cpu(), None);
+        }
+        area.leave();
+    }
 
     #[test]
     fn the_node_of_the_area_is_what_the_kernel_answers() {

@@ -16,9 +16,9 @@
 //! Invariant: while the flag is set, `GENERATION` is that of the process whose thread set it. It is written only while
 //! the flag is clear ([`SpinThenSleep::begin`]), and otherwise preserved ([`SpinThenSleep::write`]).
 
-use super::limits::SKIP_DOUBLINGS;
-use super::policy;
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::wait::limits::SKIP_DOUBLINGS;
+use crate::wait::policy;
 use core::sync::atomic::Ordering::Relaxed;
 
 const GENERATION: u32 = 0xffff;
@@ -28,8 +28,8 @@ const FAILED: u32 = 0xff << 24;
 /// The history of polling one condition variable. All-zero bytes: no thread has polled.
 ///
 /// ```
+/// use turnwise::condvar::SpinThenSleep;
 /// use turnwise::platform::Bare;
-/// use turnwise::wait::SpinThenSleep;
 ///
 /// let (history, word) = (SpinThenSleep::<Bare>::new_in(), std::sync::atomic::AtomicU32::new(7));
 /// assert!(history.watch(&word, |value| value == 7, None));

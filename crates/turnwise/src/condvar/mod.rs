@@ -16,7 +16,7 @@
 //! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `POLLING`; bit 0: `SEVERAL`; waiters sleep on it |
 //! | `waiters` | threads in [`Condvar::wait_raw`], except one that polls and those notified while they polled |
 //! | `mutex` | location of the first waiter's mutex: distance from here in 4-byte words, 0: no thread waited yet |
-//! | `spin_then_sleep` | results of the polls so far ([`crate::wait::SpinThenSleep`]) |
+//! | `spin_then_sleep` | results of the polls so far ([`SpinThenSleep`]) |
 //!
 //! Invariants:
 //! 1. A waiter sleeps only if no notification came between its check (under the mutex) and its sleep: it would miss one
@@ -37,12 +37,16 @@
 //!   polls takes no other's notification along. Wake-ups may be spurious.
 //! - P3. With no waiter, a notification is two loads. In a forked child a poller of the parent is void.
 
+mod spin_then_sleep;
+
+pub use spin_then_sleep::SpinThenSleep;
+
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, Hint, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
-use crate::wait::{SleepingLock, SpinThenSleep};
+use crate::wait::SleepingLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -352,7 +356,7 @@ mod tests {
 
     #[test]
     fn notifications_arrive_across_the_end_of_the_sequence() {
-        const TURNS: u32 = 64;
+        const REPLIES: u32 = 64;
         let (turn, changed) = (Mutex::new(0), Condvar::new());
         changed.sequence.store(NOTIFICATION.wrapping_mul(3).wrapping_neg(), Relaxed);
         std::thread::scope(|s| {
@@ -360,7 +364,7 @@ mod tests {
                 let (turn, changed) = (&turn, &changed);
                 s.spawn(move || {
                     let mut now = turn.lock();
-                    while *now < TURNS {
+                    while *now < REPLIES {
                         if *now % 2 == mine {
                             *now += 1;
                             changed.notify_one();
@@ -372,6 +376,6 @@ mod tests {
             }
         });
         let sequence = changed.sequence.load(Relaxed) & !(POLLING | SEVERAL);
-        assert!(sequence < TURNS * NOTIFICATION, "it has not come round: {sequence:#x}");
+        assert!(sequence < REPLIES * NOTIFICATION, "it has not come round: {sequence:#x}");
     }
 }
