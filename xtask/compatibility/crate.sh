@@ -3,7 +3,7 @@
 # Prints how many pass with both; or says what is wrong, and fails. Copies and logs lie in target/compatibility.
 set -eu
 name=$1 version=$2 arguments=$3 flags=$4
-root=$PWD ours=$PWD/xtask/compatibility/parking_lot
+root=$PWD ours=$PWD/crates/parking-lot
 mkdir -p target/compatibility/fetched/src
 cd target/compatibility
 # The environment is not that of the cargo that started us.
@@ -40,14 +40,21 @@ passed() (
         fail "no test passes: $(tail -n 3 "$log"); see target/compatibility/${log#../}"
 )
 
-# The parking_lot of our locks: two files are ours, and of the third one all but its tests.
+# Ours under parking_lot's name and version, with the tests of its files and what those need.
 locks=$(sed -n '/^name = "parking_lot"$/{n;s/version = "\(.*\)"/\1/p;}' "$root/xtask/compatibility/crates.toml")
-copy parking_lot "$locks" on-turnwise
-cp "$ours/raw_mutex.rs" "$ours/raw_rwlock.rs" on-turnwise/src
+copy parking_lot "$locks" theirs
+rm -rf on-turnwise
+mkdir on-turnwise
+cp -r "$ours/src" theirs/tests on-turnwise
+for file in theirs/src/*.rs; do
+    [ ! -e "on-turnwise/src/${file##*/}" ] || sed -n '/^#\[cfg(test)\]/,$p' "$file" >>"on-turnwise/src/${file##*/}"
+done
 grep -q '^#\[cfg(test)\]' on-turnwise/src/condvar.rs || fail "condvar.rs of parking_lot has no tests any more"
-sed -n '/^#\[cfg(test)\]/,$p' on-turnwise/src/condvar.rs | cat "$ours/condvar.rs" - >condvar.rs
-mv condvar.rs on-turnwise/src
-printf '\n[dependencies.turnwise]\npath = "%s"\n' "$root/crates/turnwise" >>on-turnwise/Cargo.toml
+sed -e 's/^name = .*/name = "parking_lot"/' -e "s/^version\.workspace.*/version = \"$locks\"/" -e '/^\[lints\]/,$d' \
+    -e 's/^edition\.workspace.*/edition = "2021"/' -e '/^rust-version\.workspace/d' -e '/^license\.workspace/d' \
+    -e "s|^turnwise = .*|turnwise = { path = \"$root/crates/turnwise\" }|" "$ours/Cargo.toml" >on-turnwise/Cargo.toml
+sed -n '/^\[dev-dependencies/,/^\[[^d]/{/^\[[^d]/!p;}' theirs/Cargo.toml >>on-turnwise/Cargo.toml
+printf '\n[workspace]\n' >>on-turnwise/Cargo.toml
 
 copy "$name" "$version" "$name"
 passed "$name" "$name.log" >"$name.theirs"

@@ -1,4 +1,4 @@
-//! parking_lot 0.12's raw mutex on Turnwise's: replaces that crate's file of this name.
+//! The mutex.
 
 use core::time::Duration;
 use lock_api::GuardNoSend;
@@ -6,7 +6,19 @@ use std::time::Instant;
 use turnwise::RawLock;
 use turnwise::platform::{Deadline, Native};
 
-/// Raw mutex type backed by Turnwise.
+/// A mutex.
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// A guard of a [`Mutex`].
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+/// A guard of part of a [`Mutex`]'s data.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+/// Creates an unlocked mutex.
+pub const fn const_mutex<T>(value: T) -> Mutex<T> {
+    Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)
+}
+
+/// The lock of a [`Mutex`], without data.
 pub struct RawMutex(pub(crate) turnwise::RawMutex);
 
 /// Converts a point in time of std to Turnwise's.

@@ -1,8 +1,8 @@
-//! parking_lot 0.12's raw readers-writer lock on Turnwise's: replaces that crate's file of this name.
+//! The readers-writer lock.
 //!
 //! Readers that read again overtake waiting writers ([`Prefer::Readers`]); no other release is fairer than another.
 
-use crate::raw_mutex::deadline;
+use crate::mutex::deadline;
 use core::time::Duration;
 use lock_api::GuardNoSend;
 use std::time::Instant;
@@ -11,7 +11,25 @@ use turnwise::platform::{Deadline, Native};
 use turnwise::raw::{RawLock as _, RawRwLock as _, RawTimedLock as _, RawTimedRwLock as _};
 use turnwise::rwsem::Prefer;
 
-/// Raw readers-writer lock type backed by Turnwise.
+/// A readers-writer lock.
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+/// A guard of a reader.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// A guard of the writer.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+/// A guard of a reader that may become the writer.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
+/// A reader's guard of part of the data.
+pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>;
+/// The writer's guard of part of the data.
+pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
+
+/// Creates an unlocked lock.
+pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
+    RwLock::const_new(<RawRwLock as lock_api::RawRwLock>::INIT, value)
+}
+
+/// The lock of a [`RwLock`], without data.
 pub struct RawRwLock(RawRwSem);
 
 fn after(timeout: Duration) -> Deadline {

@@ -1,8 +1,6 @@
-//! parking_lot 0.12's condition variable on Turnwise's: replaces everything before the tests in that crate's file of
-//! this name.
+//! The condition variable.
 
-use crate::mutex::MutexGuard;
-use crate::raw_mutex::deadline;
+use crate::mutex::{MutexGuard, deadline};
 use core::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +18,7 @@ impl WaitTimeoutResult {
     }
 }
 
-/// A condition variable backed by Turnwise.
+/// A condition variable.
 pub struct Condvar {
     inner: turnwise::Condvar,
     /// Threads that wait and were not notified: the notifications' results. Turnwise's do not report them.
@@ -45,7 +43,7 @@ impl Condvar {
         waited
     }
 
-    /// Wakes all waiters; how many there were.
+    /// Wakes all waiters; returns how many there were.
     pub fn notify_all(&self) -> usize {
         let waiting = self.waiting.swap(0, Relaxed);
         self.inner.notify_all();

@@ -1,0 +1,44 @@
+//! The types of [parking_lot](https://docs.rs/parking_lot) 0.12 on Turnwise's locks, for programs that change one line:
+//! `parking_lot = { package = "turnwise-parking-lot" }`.
+//!
+//! ```
+//! use turnwise_parking_lot::{Condvar, Mutex};
+//!
+//! static QUEUE: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+//! static FILLED: Condvar = Condvar::new();
+//!
+//! std::thread::scope(|s| {
+//!     s.spawn(|| {
+//!         QUEUE.lock().push(1);
+//!         FILLED.notify_one()
+//!     });
+//!     let mut queue = QUEUE.lock();
+//!     FILLED.wait_while(&mut queue, |queue| queue.is_empty());
+//!     assert_eq!(queue.pop(), Some(1));
+//! });
+//! ```
+//!
+//! Guards do not move between threads, and there is no detection of deadlocks: `turnwise why PID` names those of a
+//! running program.
+
+mod condvar;
+mod fair_mutex;
+mod mutex;
+mod once;
+mod remutex;
+mod rwlock;
+
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use fair_mutex::{FairMutex, FairMutexGuard, MappedFairMutexGuard, RawFairMutex, const_fair_mutex};
+pub use lock_api;
+#[cfg(feature = "arc_lock")]
+pub use lock_api::{
+    ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
+};
+pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
+pub use once::{Once, OnceState};
+pub use remutex::{MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex};
+pub use rwlock::{
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, const_rwlock,
+};
