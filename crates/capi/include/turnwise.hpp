@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 
 namespace turnwise {
 
@@ -133,6 +135,108 @@ public:
 private:
     tw_mutex raw_ = TW_MUTEX_INIT;
 };
+
+// The same under the standard's other name.
+using timed_mutex = mutex;
+
+// A mutex that its owner may lock again: a tw_mutex, its owner, and how often that has it. It meets TimedLockable.
+class recursive_mutex {
+public:
+    constexpr recursive_mutex() noexcept = default;
+    recursive_mutex(const recursive_mutex &) = delete;
+    recursive_mutex &operator=(const recursive_mutex &) = delete;
+
+    void lock() noexcept
+    {
+        if (!again()) {
+            raw_.lock();
+            own();
+        }
+    }
+
+    bool try_lock() noexcept { return again() || (raw_.try_lock() && own()); }
+
+    void unlock() noexcept
+    {
+        if (--depth_ == 0) {
+            owner_.store(nullptr, std::memory_order_relaxed);
+            raw_.unlock();
+        }
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        return again() || (raw_.try_lock_for(timeout) && own());
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        return again() || (raw_.try_lock_until(time) && own());
+    }
+
+private:
+    // The address of a variable that each thread has for itself.
+    static const void *here() noexcept
+    {
+        static thread_local char variable;
+        return &variable;
+    }
+
+    // Locks it once more if this thread has it. Another thread never finds its own address there: relaxed suffices.
+    bool again() noexcept
+    {
+        if (owner_.load(std::memory_order_relaxed) != here())
+            return false;
+        depth_++;
+        return true;
+    }
+
+    bool own() noexcept
+    {
+        owner_.store(here(), std::memory_order_relaxed);
+        depth_ = 1;
+        return true;
+    }
+
+    mutex raw_;
+    std::atomic<const void *> owner_{nullptr};
+    std::size_t depth_ = 0; // the owner's
+};
+
+// The same under the standard's other name.
+using recursive_timed_mutex = recursive_mutex;
+
+// A function that is called once, whichever thread comes first: see call_once.
+class once_flag {
+public:
+    constexpr once_flag() noexcept = default;
+    once_flag(const once_flag &) = delete;
+    once_flag &operator=(const once_flag &) = delete;
+
+private:
+    template <class Function, class... Arguments>
+    friend void call_once(once_flag &flag, Function &&function, Arguments &&...arguments);
+
+    mutex calls_;
+    std::atomic<bool> done_{false};
+};
+
+// Calls the function unless a call for this flag has returned; waits while another thread calls one. If it throws, the
+// next caller tries again.
+template <class Function, class... Arguments>
+void call_once(once_flag &flag, Function &&function, Arguments &&...arguments)
+{
+    // Acquire: pairs with the release store: shows what the function wrote.
+    if (flag.done_.load(std::memory_order_acquire))
+        return;
+    std::lock_guard<mutex> calls(flag.calls_);
+    if (flag.done_.load(std::memory_order_relaxed))
+        return;
+    std::invoke(std::forward<Function>(function), std::forward<Arguments>(arguments)...);
+    flag.done_.store(true, std::memory_order_release);
+}
 
 // A condition variable for turnwise::mutex: smaller and quicker than std::condition_variable_any, which works as well.
 class condition_variable {
@@ -263,6 +367,9 @@ private:
     tw_rwsem raw_ = TW_RWSEM_INIT;
 };
 
+// The same under the standard's other name.
+using shared_timed_mutex = shared_mutex;
+
 // A spin lock: tw_spinlock. It meets Lockable. For sections of a few instructions, with no more threads than CPUs.
 class spinlock {
 public:
@@ -296,9 +403,53 @@ public:
         return tw_semaphore_acquire_for(&raw_, n, detail::nanoseconds(timeout)) == TW_OK;
     }
 
+    template <class Clock, class Duration>
+    bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &time, std::uint32_t n = 1) noexcept
+    {
+        return detail::until(time, [this, n](int clock, std::uint64_t at) {
+            return tw_semaphore_acquire_until(&raw_, n, clock, at);
+        }) == TW_OK;
+    }
+
 private:
     tw_semaphore raw_;
 };
+
+// A counting semaphore with the interface of C++20's. More permits than max() are not given.
+template <std::ptrdiff_t LeastMaxValue = TW_PERMITS_MAX>
+class counting_semaphore {
+    static_assert(LeastMaxValue >= 0 && LeastMaxValue <= TW_PERMITS_MAX, "at most TW_PERMITS_MAX permits");
+
+public:
+    constexpr explicit counting_semaphore(std::ptrdiff_t permits) noexcept
+        : raw_(static_cast<std::uint32_t>(permits))
+    {
+    }
+
+    static constexpr std::ptrdiff_t(max)() noexcept { return LeastMaxValue; }
+
+    void acquire() noexcept { (void)raw_.acquire(); }
+    bool try_acquire() noexcept { return raw_.try_acquire(); }
+    void release(std::ptrdiff_t n = 1) noexcept { (void)raw_.release(static_cast<std::uint32_t>(n)); }
+
+    template <class Rep, class Period>
+    bool try_acquire_for(const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        return raw_.try_acquire_for(timeout);
+    }
+
+    template <class Clock, class Duration>
+    bool try_acquire_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        return raw_.try_acquire_until(time);
+    }
+
+private:
+    semaphore raw_;
+};
+
+// The same for one permit.
+using binary_semaphore = counting_semaphore<1>;
 
 // A small value that is read far more often than written: tw_seqrwlock and the value's words. Reads write nothing; a
 // read in which a writer interfered is repeated once, with writers excluded.

@@ -275,8 +275,76 @@ static void values()
     CHECK(shared.load().x == 20000 && shared.load().tag == 'b');
 }
 
+static void again_and_again()
+{
+    turnwise::recursive_mutex mutex;
+    long count = 0;
+    in_threads(4, [&] {
+        for (int i = 0; i < 2000; i++) {
+            std::lock_guard outer(mutex);
+            std::unique_lock inner(mutex, 1ms);
+            CHECK(inner.owns_lock() && mutex.try_lock());
+            count++;
+            mutex.unlock();
+        }
+    });
+    CHECK(count == 8000);
+    std::lock_guard outer(mutex);
+    CHECK(mutex.try_lock_for(1ms));
+    mutex.unlock();
+    in_threads(1, [&] {
+        CHECK(!mutex.try_lock() && !mutex.try_lock_for(2ms));
+        CHECK(!mutex.try_lock_until(std::chrono::steady_clock::now() + 2ms));
+    });
+}
+
+static turnwise::once_flag once; // constant-initialised
+
+static void only_once()
+{
+    std::atomic<int> calls{0}, thrown{0};
+    in_threads(4, [&] {
+        try {
+            turnwise::call_once(once, [&](int by) {
+                if ((calls += by) == 1)
+                    throw 7;
+            }, 1);
+        } catch (int) {
+            thrown++;
+        }
+    });
+    CHECK(calls == 2 && thrown == 1);
+}
+
+static void counted()
+{
+    turnwise::counting_semaphore<3> some(2);
+    static_assert(turnwise::binary_semaphore::max() == 1 && decltype(some)::max() == 3);
+    std::atomic<int> inside{0};
+    in_threads(4, [&] {
+        for (int i = 0; i < 2000; i++) {
+            some.acquire();
+            CHECK(++inside <= 2);
+            inside--;
+            some.release();
+        }
+    });
+    CHECK(some.try_acquire() && some.try_acquire_for(1ms));
+    CHECK(!some.try_acquire() && !some.try_acquire_for(2ms));
+    CHECK(!some.try_acquire_until(std::chrono::steady_clock::now() + 2ms));
+    some.release(2);
+    CHECK(some.try_acquire_until(std::chrono::system_clock::now() + 1h));
+}
+
 int main()
 {
+    turnwise::timed_mutex timed;
+    turnwise::shared_timed_mutex shared_timed;
+    turnwise::recursive_timed_mutex recursive_timed;
+    CHECK(timed.try_lock_for(1ms) && shared_timed.try_lock_for(1ms) && recursive_timed.try_lock_for(1ms));
+    again_and_again();
+    only_once();
+    counted();
     static_assert(sizeof(turnwise::mutex) == 8 && sizeof(turnwise::shared_mutex) == 12);
     static_assert(std::is_nothrow_default_constructible_v<turnwise::mutex>);
     static_assert(!std::is_copy_constructible_v<turnwise::mutex>);
