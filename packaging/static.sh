@@ -8,6 +8,10 @@ rm -rf target/dist/static
 mkdir -p "$to"
 cp "target/dist/build/$1/dist/turnwise" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$to"
 cargo xtask notices turnwise-cli >"$to/THIRD-PARTY"
+mkdir "$to/lib"
+"$to/turnwise" library --to "$to/lib"
+[ "$("$to/turnwise" library)" = "$(realpath "$to")/lib/libturnwise_preload.so.0" ] ||
+    { echo "the program does not take the library beside it"; exit 1; }
 if objdump -p "$to/turnwise" | grep NEEDED; then
     echo "the static program needs libraries"
     exit 1

@@ -15,7 +15,7 @@ fn main() {
             println!("cargo::rustc-link-arg-cdylib={argument}");
         }
     }
-    println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_preload.so");
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_preload.so.0");
     for input in ["c", &arguments, &exec] {
         println!("cargo::rerun-if-changed={input}");
     }

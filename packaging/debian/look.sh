@@ -26,6 +26,8 @@ int main(int n, char **name) { FILE *f = fopen(name[n - 1], "r"); for (int c; (c
 fi
 sh packaging/use.sh "$@" "$root/usr/bin/turnwise"
 libraries=$root/usr/lib/$("$cc" -print-multiarch)
+[ "$("$@" "$root/usr/bin/turnwise" library)" = "$libraries/libturnwise_preload.so.0" ] ||
+    { echo "the tool does not take the library of its package"; exit 1; }
 flags=$(PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
     PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs turnwise)
 "$cc" -std=c11 -pthread crates/capi/examples/queue.c $flags -o "$root/program"

@@ -8,21 +8,9 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 multiarch=$(dpkg-architecture -a"$architecture" -qDEB_HOST_MULTIARCH 2>/dev/null)
 rm -rf "$to"
 mkdir -p "$to/source"
-to=$(realpath "$to") usr=$(realpath "$to")/laid/usr
-
-cargo xtask install-c --prefix /usr --destdir "$to/laid" --libdir "lib/$multiarch" --built "$built"
-install -D "$built/turnwise" "$usr/bin/turnwise"
-mkdir -p "$usr/share/man/man1"
-"$@" "$usr/bin/turnwise" man "$usr/share/man/man1" >/dev/null
-for completions in bash:bash-completion/completions/turnwise zsh:zsh/vendor-completions/_turnwise \
-    fish:fish/vendor_completions.d/turnwise.fish; do
-    mkdir -p "$(dirname "$usr/share/${completions#*:}")"
-    "$@" "$usr/bin/turnwise" completions "${completions%%:*}" >"$usr/share/${completions#*:}"
-done
-for part in turnwise:cli libturnwise0:capi libturnwise-dev:capi; do
-    mkdir -p "$usr/share/doc/${part%:*}"
-    cargo xtask notices "turnwise-${part#*:}" >"$usr/share/doc/${part%:*}/third-party"
-done
+to=$(realpath "$to")
+sh packaging/lay.sh "$built" "$to/laid" "lib/$multiarch" \
+    "turnwise libturnwise-preload0 libturnwise0 libturnwise-dev" "$@"
 
 cp -r packaging/debian CHANGELOG.md "$to/source"
 sed 's/^$/./; s/^/ /' LICENSE-MIT >>"$to/source/debian/copyright"

@@ -14,11 +14,17 @@ files >/tmp/before
 apt-get install --yes /packages/*.deb >/tmp/apt.log 2>&1 || { cat /tmp/apt.log; exit 1; }
 
 say "the files have their sums"
-dpkg --verify turnwise libturnwise-dev "$(dpkg-query -W -f '${Package}' 'libturnwise[0-9]*')"
+dpkg --verify turnwise libturnwise-dev libturnwise-preload0 "$(dpkg-query -W -f '${Package}' 'libturnwise[0-9]*')"
 
 say "the tool: version, manual, a program on our locks, a profile, a comparison"
 test -s /usr/share/man/man1/turnwise-compare.1.gz || test ! -d /usr/share/doc/dpkg # some roots take no manuals
 sh /packages/use.sh /usr/bin/turnwise
+
+say "the preload library by its name, for a user who may write nowhere"
+[ "$(turnwise library)" = "$(echo /usr/lib/*/libturnwise_preload.so.0)" ]
+LD_PRELOAD=libturnwise_preload.so.0 cat /proc/self/maps | grep -q "$(turnwise library)"
+nobody='setpriv --reuid=65534 --regid=65534 --clear-groups env -i PATH=/usr/bin:/bin TMPDIR=/proc'
+$nobody turnwise run -- cat /proc/self/maps | grep -q "$(turnwise library)"
 
 say "the library: a C program with the shared one, and with the static one"
 cd /tmp

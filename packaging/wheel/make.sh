@@ -7,6 +7,7 @@ platform=manylinux_2_28_$(uname -m)
 rm -rf "$to" "$to-source"
 mkdir -p "$to-source"
 cp "$built/turnwise" LICENSE-MIT LICENSE-APACHE "$to-source"
+"$built/turnwise" library --to "$to-source"
 cargo xtask notices turnwise-cli >"$to-source/THIRD-PARTY"
 for file in README.md pyproject.toml tag.py; do
     sed "s/@VERSION@/$version/; s/@PLATFORM@/$platform/" "packaging/wheel/$file" >"$to-source/$file"
@@ -18,6 +19,8 @@ trap 'rm -rf "$fresh"' EXIT
 python3 -m venv "$fresh"
 "$fresh/bin/pip" install --quiet --no-index --disable-pip-version-check "$to/turnwise-$version-py3-none-$platform.whl"
 VERSION=$version sh packaging/use.sh "$fresh/bin/turnwise"
+[ "$("$fresh/bin/turnwise" library)" = "$fresh/lib/libturnwise_preload.so.0" ] ||
+    { echo "the tool does not take the library of its wheel"; exit 1; }
 # Threads that share a mutex in Python itself: its own lock of the interpreter.
 "$fresh/bin/turnwise" run -- "$fresh/bin/python3" -c "
 import threading

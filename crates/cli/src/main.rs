@@ -5,9 +5,11 @@ mod arm;
 #[path = "tests/commands.rs"]
 mod commands;
 mod compare;
+mod enable;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
+mod library;
 mod list;
 mod live;
 mod measure;
@@ -56,8 +58,11 @@ enum Command {
     Top(top::Args),
     Why(why::Args),
     Status(status::Args),
+    Enable(enable::Args),
+    Disable(enable::DisableArgs),
     Tune(Box<tune::Args>),
     Policy(policy_file::Args),
+    Library(library::Args),
     List(list::Args),
     Man(ManArgs),
     Completions(CompletionArgs),
@@ -88,8 +93,11 @@ fn run_command() -> ExitCode {
         Command::Top(args) => top::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Enable(args) => enable::run(&args),
+        Command::Disable(args) => enable::disable(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Policy(args) => policy_file::run(&args),
+        Command::Library(args) => library::run(&args),
         Command::List(args) => list::run(&args),
         Command::Man(args) => pages::man(&args.directory, Cli::command()),
         Command::Completions(args) => pages::completions(args.shell, Cli::command()),

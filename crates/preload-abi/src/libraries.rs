@@ -1,10 +1,12 @@
 //! The names of the libraries' files. `turnwise` installs each under its stem, the hash of its content and `.so`; cargo
-//! builds it under the stem and `.so`.
+//! builds it under the stem and `.so`; packages have the preload library under its shared-object name.
 
 /// The prefix of all the names.
 pub const OURS: &str = "libturnwise_";
 /// The stem of the preload library's name.
 pub const PRELOAD: &str = "libturnwise_preload";
+/// The shared-object name of the preload library: its number grows when programs would have to be started otherwise.
+pub const SHARED: &str = "libturnwise_preload.so.0";
 /// The stem of the recorder's name.
 pub const RECORDER: &str = "libturnwise_recorder";
 

@@ -153,9 +153,9 @@ fn libraries_that_come_and_go() {
 /// Allocators as people preload them, before and after us.
 #[test]
 fn allocators_that_lock() {
-    for name in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"] {
+    for name in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"] {
         let Some(allocator) = shared_object(name) else {
-            println!("SKIPPED: no {name} here (Debian: libjemalloc2, libtcmalloc-minimal4)");
+            println!("SKIPPED: no {name} here (Debian: libjemalloc2, libtcmalloc-minimal4, libmimalloc2.0)");
             continue;
         };
         let program = Build::new("allocator.c").program().with("ALLOCATOR", name.split('.').next().expect("a name"));

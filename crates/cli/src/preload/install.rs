@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use tempfile::TempPath;
 use turnwise_present::folder;
 
 /// A file that is embedded in the program, or made by it.
@@ -34,6 +35,45 @@ pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
     bail!("found no private directory for {}{}; set XDG_CACHE_HOME to one{refused}", payload.stem, payload.suffix)
 }
 
+/// Returns the path of the library of this name in one of the folders in which packages of this program have it, if it
+/// has this content and no other user can replace it.
+pub(crate) fn packaged(name: &str, content: &[u8]) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent()?;
+    let multiarch = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
+    let beside = folder.parent().map(|prefix| [prefix.join(multiarch), prefix.join("lib64"), prefix.join("lib")]);
+    let mut folders = beside.into_iter().flatten().chain([folder.join("lib")]);
+    folders.find_map(|folder| Some(folder.join(name)).filter(|path| is_packaged(path, content)))
+}
+
+fn is_packaged(path: &Path, content: &[u8]) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    let is_safe = |path: &Path| {
+        let found = fs::metadata(path);
+        found.is_ok_and(|found| (found.uid() == 0 || found.uid() == me) && found.mode() & 0o022 == 0)
+    };
+    let folder = path.parent().unwrap_or(path);
+    is_loadable(path) && is_safe(folder) && is_safe(path) && fs::read(path).is_ok_and(|found| found == content)
+}
+
+/// Writes a file to `path` that all users may read.
+pub(crate) fn write_for_all(path: &Path, content: &[u8], mode: u32) -> Result<()> {
+    let write =
+        || -> Result<()> { Ok(new_file(path.parent().context("it has no parent")?, content, mode)?.persist(path)?) };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Returns the private directories that there are, in this order.
+pub(crate) fn private_directories() -> impl Iterator<Item = PathBuf> {
+    candidates().into_iter().filter(|directory| prepare_directory(directory).is_ok())
+}
+
+/// Returns whether the loader takes this path from LD_PRELOAD, which it splits at spaces and colons, and in which it
+/// expands dollar signs.
+fn is_loadable(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().iter().any(|byte| b" :;$\t\n".contains(byte))
+}
+
 /// Returns the candidates, permanent places first: a server may start programs long after its user has logged out.
 fn candidates() -> Vec<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -46,8 +86,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 fn install_in(directory: &Path, payload: &Payload) -> Result<PathBuf> {
-    // The loader splits LD_PRELOAD at spaces and colons and expands dollar signs.
-    if directory.as_os_str().as_bytes().iter().any(|byte| b" :;$\t\n".contains(byte)) {
+    if !is_loadable(directory) {
         bail!("the loader cannot take a path with a space, colon, semicolon or dollar sign");
     }
     prepare_directory(directory)?;
@@ -98,20 +137,25 @@ fn is_in_place(path: &Path, payload: &Payload) -> bool {
 }
 
 fn write_atomically(directory: &Path, path: &Path, payload: &Payload) -> Result<()> {
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempfile_in(directory)?;
-    file.write_all(payload.content).map_err(|error| match error.kind() {
-        ErrorKind::FileTooLarge => anyhow!("the limit on the size of files (ulimit -f) leaves no room for it: {error}"),
-        _ => error.into(),
-    })?;
-    // The umask may have removed permissions.
-    file.as_file().set_permissions(Permissions::from_mode(0o700))?;
-    // `exec` refuses a file that is open for writing: close it, then give it its name.
-    match file.into_temp_path().persist_noclobber(path) {
+    match new_file(directory, payload.content, 0o700)?.persist_noclobber(path) {
         // Another turnwise has created it meanwhile, and may be watching that file: it stays.
         Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists && is_in_place(path, payload) => Ok(()),
         Err(refused) => Ok(refused.path.persist(path)?),
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes a new file, which has no name yet.
+fn new_file(directory: &Path, content: &[u8], mode: u32) -> Result<TempPath> {
+    let mut file = tempfile::Builder::new().tempfile_in(directory)?;
+    file.write_all(content).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => anyhow!("the limit on the size of files (ulimit -f) leaves no room for it: {error}"),
+        _ => error.into(),
+    })?;
+    // Whatever the umask is.
+    file.as_file().set_permissions(Permissions::from_mode(mode))?;
+    // `exec` refuses a file that is open for writing: close it, then give it its name.
+    Ok(file.into_temp_path())
 }
 
 #[cfg(test)]
@@ -164,5 +208,18 @@ mod tests {
         let link = directory.path().join("link");
         std::os::unix::fs::symlink("/", &link).unwrap();
         assert!(install_in(&link, &PAYLOAD).unwrap_err().to_string().contains("not a directory"));
+    }
+
+    #[test]
+    fn a_packaged_library_is_taken_if_it_is_the_same_and_safe() {
+        let directory = private();
+        let path = directory.path().join("lib.so.0");
+        assert!(!is_packaged(&path, b"content"), "there is none");
+        write_for_all(&path, b"content", 0o755).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o755);
+        assert!(is_packaged(&path, b"content") && !is_packaged(&path, b"another"));
+        fs::set_permissions(&path, Permissions::from_mode(0o775)).unwrap();
+        assert!(!is_packaged(&path, b"content"), "a group may replace it");
+        assert!(write_for_all(Path::new("/nowhere/lib.so.0"), b"", 0o755).is_err());
     }
 }

@@ -33,9 +33,19 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Installs the embedded library.
+    /// Returns the one that a package has installed if it is the same, else installs the embedded library.
     pub(crate) fn install() -> Result<Library> {
-        Ok(Library { path: install(&LIBRARY)? })
+        Ok(Library { path: Library::packaged().map_or_else(|| install(&LIBRARY), Ok)? })
+    }
+
+    /// Returns the path of the one that a package has installed, if it is the same.
+    pub(crate) fn packaged() -> Option<PathBuf> {
+        install::packaged(libraries::SHARED, LIBRARY.content)
+    }
+
+    /// Writes the embedded library to `path`, for all users; a running program keeps the file that it has loaded.
+    pub(crate) fn write(path: &Path) -> Result<()> {
+        install::write_for_all(path, LIBRARY.content, 0o755)
     }
 
     /// Installs it if one of these contenders needs it; fails if the loader would run the program without it.

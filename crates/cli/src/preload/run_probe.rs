@@ -1,9 +1,10 @@
-//! The preload library's report on a run: a small file next to the library, which all processes of the run map. A
-//! process that finds the library finds the file.
+//! The preload library's report on a run: a small file, which all processes of the run map. It lies next to the
+//! library: a process that finds the one finds the other. Next to an installed library there may be no room for it.
 
+use super::install::private_directories;
 use serde::Serialize;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::NamedTempFile;
 use turnwise_preload_abi::environment;
@@ -28,7 +29,8 @@ pub(crate) struct RunProbe {
 impl RunProbe {
     /// Creates a probe next to this library; `None`: there is no room.
     pub(crate) fn new(library: &Path) -> Option<RunProbe> {
-        let page = tempfile::Builder::new().prefix("run-probe-").tempfile_in(library.parent()?).ok()?;
+        let make = |folder: PathBuf| tempfile::Builder::new().prefix("run-probe-").tempfile_in(folder).ok();
+        let page = make(library.parent()?.to_path_buf()).or_else(|| private_directories().find_map(make))?;
         page.as_file().set_len((WORDS * WORD) as u64).ok()?;
         Some(RunProbe { page })
     }

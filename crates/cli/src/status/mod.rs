@@ -57,6 +57,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     refused.map_or_else(|| Ok(if are_loaded { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) }), Err)
 }
 
+/// Returns why a process has not the library; `None`: it has, or cannot be looked at.
+pub(crate) fn why_not_loaded(pid: u32) -> Option<String> {
+    Status::of(pid).ok()?.why
+}
+
 /// Finds the processes.
 fn pids(which: &Which) -> Result<Vec<u32>> {
     let pids: Vec<u32> = match which {

@@ -3,9 +3,11 @@
 mod common;
 mod compare;
 mod deadlock;
+mod enable;
 mod generate;
 mod hidden;
 mod inside;
+mod library;
 mod limits;
 mod newer;
 mod odd_names;
