@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Starts every dynamic program in a folder as `PROGRAM --version` and `PROGRAM --help`, twice alone and once with the
-# preload library, and compares exit status and outputs: sweep.sh TURNWISE [FOLDER]. A program is in namespaces of its
-# own, without input, terminal or network, with a home that is new each time, and for at most 10 seconds. What differs
-# between the two runs alone is compared without numbers; if it still differs, the program is not judged.
+# preload library, and compares exit status and the lines of its outputs: sweep.sh TURNWISE [FOLDER]. A program is in
+# namespaces of its own, without input, terminal or network, with a home and a /tmp that are new each time, and for at
+# most 10 seconds. What differs between the two runs alone is compared without numbers; if it still differs, the program
+# is not judged.
 set -euo pipefail
 turnwise=$1
 export folder=${2:-/usr/bin}
 library=$("$turnwise" library)
-place=$(mktemp -d)
+place=$(mktemp -d -p /dev/shm)
 export library place
 trap 'rm -rf "$place"' EXIT
 
@@ -17,12 +18,15 @@ ran() {
     shift 3
     rm -rf "$work/home" && mkdir "$work/home" && cd "$work/home"
     local status=0
-    timeout -k 1 10 unshare --user --map-root-user --pid --fork --kill-child --mount-proc --net --ipc \
+    # In a shell of its own, which says nothing of programs that are killed.
+    (timeout -k 1 10 unshare --user --map-root-user --pid --fork --kill-child --mount-proc --net --ipc \
+        sh -c 'mount -t tmpfs none /tmp && exec "$@"' sh \
         env -i PATH=/usr/bin:/bin LC_ALL=C TZ=UTC TERM=dumb HOME="$work/home" TMPDIR="$work/home" "$@" \
-        "$program" "$argument" </dev/null >"$out.out" 2>"$out.err" || status=$?
-    { echo "status $status"; cat "$out.out"; echo "--"; cat "$out.err"; } >"$out"
+        "$program" "$argument" </dev/null >"$out.out" 2>"$out.err") 2>/dev/null || status=$?
+    # Sorted: the programs of a pipeline write in any order.
+    { echo "status $status"; cat "$out.out" "$out.err"; } | LC_ALL=C sort >"$out"
 }
-numberless() { sed -E 's/0x[0-9a-f]+|[0-9]+/N/g' "$1" | sort; }
+numberless() { sed -E 's/0x[0-9a-f]+|[0-9]+/N/g' "$1" | LC_ALL=C sort; }
 
 # Judges one program: prints `same`, `unsteady` or `DIFFERS`, and its name.
 judged() {
@@ -54,7 +58,7 @@ export -f ran numberless judged
 
 mkdir "$place/self"
 work=$place/self ran self /bin/cat /proc/self/maps "LD_PRELOAD=$library" || true
-grep -q "^status 0" "$place/self/self" || { echo "no namespaces here: $(tail -n 1 "$place/self/self")"; exit 77; }
+grep -q "^status 0" "$place/self/self" || { echo "no namespaces here: $(tail -n 1 "$place/self/self.err")"; exit 77; }
 grep -q "$library" "$place/self/self" || { echo "the loader does not load $library"; exit 1; }
 
 # Those with a loader; without rights of their own, under which the loader ignores the variable.
