@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Do not measure: write pages and pictures again from the reports in this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "quick")]
     from: Option<PathBuf>,
+    /// Run `turnwise profile` and `turnwise compare` on the sample, and write what they print into the README
+    #[arg(long, conflicts_with_all = ["subjects", "quick", "from"])]
+    front: bool,
     /// Where pages and pictures go [default: docs/results]
     #[arg(long, value_name = "FOLDER")]
     to: Option<PathBuf>,
@@ -75,6 +78,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let there: Vec<&Subject> = named.into_iter().filter(|subject| subject.file(from).is_file()).collect();
         ensure!(!there.is_empty(), "{} has no report of these subjects", from.display());
         there.into_iter().try_for_each(|subject| rewrite(from, subject, &pages(PAGES)))?;
+        return Ok(true);
+    }
+    if args.front {
+        readme::run_front(&Record::now(Path::new(RUNS))?)?;
         return Ok(true);
     }
     let (runs, pages) = match args.quick {
