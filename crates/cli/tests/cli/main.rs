@@ -3,6 +3,7 @@
 mod common;
 mod compare;
 mod deadlock;
+mod gate;
 mod generate;
 mod hidden;
 mod inside;

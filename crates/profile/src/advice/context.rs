@@ -33,9 +33,8 @@ impl<'a> Context<'a> {
         for (number, site) in profile.sites.iter().enumerate() {
             sites[site.lock as usize].push(number as SiteId);
         }
-        let thread_ns = profile.threads.iter().map(Thread::alive_ns).sum();
         let threads_at_once = at_once(profile.threads.iter().filter(|thread| !thread.only_slept));
-        Context { profile, sites, thread_ns, threads_at_once }
+        Context { profile, sites, thread_ns: headlines::thread_ns(profile), threads_at_once }
     }
 
     /// Numbers all locks of pthread.
