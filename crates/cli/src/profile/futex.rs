@@ -16,6 +16,11 @@ use turnwise_futex_trace::{Trace, Tracer, has_ended};
 use turnwise_present::printable;
 use turnwise_profile::model::{Ending, Profile, Program};
 
+/// What to do where a program cannot be traced.
+const GO_INSTEAD: &str = "Go's own mutex profile is for `go tool pprof`: by `go test -mutexprofile FILE`, or by \
+     net/http/pprof after runtime.SetMutexProfileFraction";
+const STATIC_INSTEAD: &str = "linked dynamically with glibc, it can be recorded without these rights";
+
 /// How long to wait for records before checking for the end.
 const STEP: Duration = Duration::from_millis(20);
 
@@ -50,7 +55,8 @@ pub(super) fn run(target: &Target, time: Option<Duration>, reason: Option<&str>)
     let tracer = match Tracer::of_children() {
         Ok(tracer) => Some(tracer),
         Err(error) if reason.is_some() => {
-            eprintln!("turnwise: the program runs without a profile: {error:#}");
+            let instead = if is_go(&target.path) { GO_INSTEAD } else { STATIC_INSTEAD };
+            eprintln!("turnwise: the program runs without a profile: {error:#}; {instead}");
             None
         }
         Err(error) => return Err(error.context("--futex")),

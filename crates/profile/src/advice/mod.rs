@@ -100,8 +100,8 @@ pub fn advise(profile: &Profile) -> Advice {
     if !profile.recording.knows_acquisitions() {
         return Advice { verdict: context.verdict(true), findings: Vec::new(), left_out: 0 };
     }
-    let all = rules::RULES.iter().flat_map(|rule| rule.find(&context)).collect();
-    let mut findings = distinct(all);
+    let all = rules::RULES.iter().flat_map(|rule| rule.find(&context));
+    let mut findings = distinct(all.filter(|finding| context.is_actionable(finding)).collect());
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);
     if left_out > 0 {
         let hazard = findings[MOST_FINDINGS..].iter().position(|finding| finding.rule == rules::HAZARD);
