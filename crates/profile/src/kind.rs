@@ -21,6 +21,11 @@ macro_rules! kinds {
                 }
             }
 
+            /// Returns the kind of this name.
+            pub(crate) fn by_name(name: &str) -> Option<LockKind> {
+                [$(LockKind::$kind),*].into_iter().find(|kind| kind.name() == name)
+            }
+
             /// Returns whether it is a lock: a thread has it, and others wait for that to end.
             #[must_use]
             pub fn is_lock(self) -> bool {

@@ -3,7 +3,7 @@
 //! Call sites, locks, stacks and threads get their numbers here. A lock is known by its address with the mark of its
 //! module ([`turnwise_recording::marked`]) until the profile is finished.
 
-use crate::analysis::circles;
+use crate::analysis::{circles, runtimes};
 use crate::model::{
     Blocked, Deadlock, Episode, FrameId, Lock, LockId, LockKind, Profile, SCHEMA, Site, SiteId, StackId, StackUsage,
     StuckWait, Thread, ThreadId, Usage,
@@ -135,7 +135,7 @@ impl Waits {
             let (kind, course) = about(address);
             let (over_time, step_ns) = course.map(|course| course.steps(duration_ns)).unwrap_or_default();
             let variable = self.symbols.variable(address);
-            let name = variable.as_ref().map(|found| found.name.clone());
+            let name = variable.as_ref().map(|found| runtimes::named(found.name.clone()));
             let name = name.or_else(|| of_lock().find_map(|site| named(self, site)));
             let mut usage = Usage::default();
             of_lock().for_each(|site| usage.add_waits(&site.usage));

@@ -1,19 +1,25 @@
 //! Profiles by the kernel's futex calls: of programs into which no library can be loaded, and of running processes.
 
-use super::record::{self, Signals, exit_code};
+use super::record;
+use super::started::{Ended, Signals, spawn, wait_beside};
 use crate::program;
 use crate::target::Target;
 use anyhow::{Context, Result, anyhow};
 use object::{Object, ReadCache};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{ExitCode, ExitStatus};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use turnwise_futex_trace::{Trace, Tracer, has_ended};
 use turnwise_present::printable;
 use turnwise_profile::model::{Ending, Profile, Program};
+
+/// What to do where a program cannot be traced.
+const GO_INSTEAD: &str = "Go's own mutex profile is for `go tool pprof`: by `go test -mutexprofile FILE`, or by \
+     net/http/pprof after runtime.SetMutexProfileFraction";
+const STATIC_INSTEAD: &str = "linked dynamically with glibc, it can be recorded without these rights";
 
 /// How long to wait for records before checking for the end.
 const STEP: Duration = Duration::from_millis(20);
@@ -38,10 +44,9 @@ fn is_go(path: &Path) -> bool {
     file.section_by_name(".go.buildinfo").is_some()
 }
 
-/// Runs a program under a trace. `reason` states why, if the user did not request it: then the program runs even if it
-/// cannot be traced.
-pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profile>, ExitCode)> {
-    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+/// Runs a program under a trace, for at most this time. `reason` states why, if the user did not request it: then the
+/// program runs even if it cannot be traced.
+pub(super) fn run(target: &Target, time: Option<Duration>, reason: Option<&str>) -> Result<(Option<Profile>, Ended)> {
     if let Some(reason) = reason {
         let shown = target.path.display();
         eprintln!("turnwise: {shown}: {reason}, so no recorder can see its locks; tracing its futex calls instead");
@@ -50,20 +55,18 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
     let tracer = match Tracer::of_children() {
         Ok(tracer) => Some(tracer),
         Err(error) if reason.is_some() => {
-            eprintln!("turnwise: the program runs without a profile: {error:#}");
+            let instead = if is_go(&target.path) { GO_INSTEAD } else { STATIC_INSTEAD };
+            eprintln!("turnwise: the program runs without a profile: {error:#}; {instead}");
             None
         }
         Err(error) => return Err(error.context("--futex")),
     };
     let started = SystemTime::now();
-    let start = || {
-        let child = target.start().spawn();
-        Ok((child.with_context(|| format!("cannot execute {}", target.path.display()))?, signals))
-    };
-    let (trace, status) = record::wait_beside(start, |_, has_ended| tracer.map(|tracer| follow(tracer, has_ended)))?;
+    let start = || spawn(target.start(), target, time);
+    let (trace, ended) = wait_beside(start, |_, has_ended| tracer.map(|tracer| follow(tracer, has_ended)))?;
     let command = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let profile = trace.map(|trace| trace.profile(about(command, started, ending(status))));
-    Ok((profile, exit_code(status)))
+    let profile = trace.map(|trace| trace.profile(about(command, started, ending(ended.status))));
+    Ok((profile, ended))
 }
 
 /// Traces a running process until Ctrl-C, its end, or `time` has passed. `hint` suggests a better way.

@@ -1,12 +1,14 @@
 //! `turnwise profile`: runs a program under the recorder, and reports its use of locks.
 
 mod futex;
+mod gate;
 mod keeper;
 mod live;
 mod next;
 mod outputs;
 mod record;
 mod source;
+mod started;
 mod what_if;
 
 use crate::compare::parse_time;
@@ -17,6 +19,7 @@ use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
 use record::Beside;
+use started::Ended;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +60,7 @@ impl Locks {
 /// Record how a program uses its locks, and report the cost of each, and where it arises
 ///
 /// The program keeps its input and output; the report follows on standard output when the program has ended (Ctrl-C
-/// reaches the program). Exits with the status of the program.
+/// reaches the program). Exits with the status of the program, unless --for ended it or --fail-above judges it.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -81,10 +84,14 @@ pub(crate) struct Args {
     /// without root; else, and with --futex, its futex calls are traced
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
     pid: Option<u32>,
-    /// Stop after this time: 10s, 500ms, 2m
-    #[arg(long = "for", alias = "seconds", value_name = "TIME", requires = "pid",
-          conflicts_with_all = ["command", "from"], value_parser = parse_time)]
+    /// Stop after this time: 10s, 500ms, 2m. A process of --pid continues. CMD and all that it has started get SIGTERM,
+    /// and after 5 s SIGKILL; the exit status is then 124 or 137, as that of `timeout`
+    #[arg(long = "for", alias = "seconds", value_name = "TIME", conflicts_with = "from", value_parser = parse_time)]
     time: Option<Duration>,
+    /// Exit with status 1, and name the lock, if threads waited for one for more than this share of their time (5%; all
+    /// threads together, as in the advice); else with 0. A program that fails by itself keeps its status
+    #[arg(long, value_name = "PERCENT", conflicts_with = "futex", value_parser = gate::parse_percent)]
+    fail_above: Option<f64>,
     /// Report on an existing recording or JSON profile instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
     from: Option<PathBuf>,
@@ -101,6 +108,8 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise profile -- ./server --port 8080
   turnwise profile --json profile.json -- kccachetest wicked -th 4 -capcnt 100000 400000
+  turnwise profile --for 10s -- ./server --port 8080
+  turnwise profile --fail-above 5% -- ./load-test
   turnwise profile --pid 1234 --for 10s --html waits.html
   turnwise profile --futex -- ./go-or-rust-program
   turnwise profile --lock adaptive -- @sample -t 8
@@ -120,7 +129,7 @@ pub(crate) fn of_one_run(
         let outcome = bounds.run(command, true)?;
         show(&outcome.output);
         match outcome.end {
-            End::Ended(status) if status.success() || any_status && status.code().is_some() => Ok(status),
+            End::Ended(status) if status.success() || any_status && status.code().is_some() => Ok(status.into()),
             End::Interrupted => {
                 let message = "interrupted while the program was being profiled; nothing to report";
                 Err(Failure::error(INTERRUPTED, message.to_owned()))
@@ -138,15 +147,15 @@ pub(crate) fn of_one_run(
 /// The data to report on.
 struct Source {
     profile: Profile,
-    /// The program's status.
-    status: ExitCode,
+    /// How the program ended.
+    ended: Ended,
     /// The recording that the profile was made from, if this run made it.
     recording: Option<record::RecordingFile>,
 }
 
 impl Source {
     fn read(profile: Profile) -> Source {
-        Source { profile, status: ExitCode::SUCCESS, recording: None }
+        Source { profile, ended: Ended::default(), recording: None }
     }
 }
 
@@ -154,12 +163,13 @@ impl Source {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let what_if = args.what_if.ask()?;
     let outputs = args.outputs.open(args.recording.as_deref())?;
-    let Source { mut profile, status, recording } = match (&args.from, args.pid) {
+    let Source { mut profile, ended, recording } = match (&args.from, args.pid) {
         (Some(file), _) => Source::read(source::read(file)?),
         (_, Some(pid)) => Source::read(of_process(pid, args)?),
         _ => match of_command(args, what_if.is_some())? {
             Ok(source) => source,
-            Err(status) => return Ok(status),
+            Err(_) if args.fail_above.is_some() => bail!("--fail-above: there is no profile to judge"),
+            Err(ended) => return Ok(ended.code().into()),
         },
     };
     // If this fails, everything else is still shown and written.
@@ -168,12 +178,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         profile.scaling = Some(scaling.clone());
     }
     let shown = if outputs.take_stdout() { Ok(()) } else { print(&report(&profile)) };
+    let passed = args.fail_above.map(|percent| gate::is_passed(percent, &profile)).transpose();
+    let status = ended.code_after(passed.as_ref().ok().copied().flatten());
     let mut troubles = outputs.write(&profile);
     if let (Some(recording), false) = (recording, troubles.is_empty()) {
         troubles.push(recording.kept());
     }
-    troubles.extend([forecast.err(), shown.err()].into_iter().flatten().map(|error| format!("{error:#}")));
-    if troubles.is_empty() { Ok(status) } else { Err(anyhow!(troubles.join("\n"))) }
+    let errors = [forecast.err(), shown.err(), passed.err()].into_iter().flatten();
+    troubles.extend(errors.map(|error| format!("{error:#}")));
+    if troubles.is_empty() { Ok(status.into()) } else { Err(anyhow!(troubles.join("\n"))) }
 }
 
 /// Profiles a running process: from inside, if it has a live view, or by its futex calls.
@@ -209,8 +222,8 @@ fn report(profile: &Profile) -> String {
 }
 
 /// Runs the command under the recorder, or under a trace of its futex calls if that is requested or is the only way. If
-/// it returns only a status, the program ran but could not be traced.
-fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, ExitCode>> {
+/// it returns only how the program ended, it could not be traced.
+fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Ended>> {
     let target = Target::find(&args.command)?;
     let reason = if args.futex || args.waits { None } else { futex::only_way(&target.path) };
     let alone = reason.as_deref().filter(|_| args.recording.is_none() && args.locks.are_the_programs_own());
@@ -223,19 +236,19 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, Exi
         source
     };
     if args.futex || alone.is_some() {
-        let (profile, status) = futex::run(&target, alone)?;
-        let source = profile.map(|profile| with_others(Source { profile, status, recording: None }));
-        return Ok(source.ok_or(status));
+        let (profile, ended) = futex::run(&target, args.time, alone)?;
+        let source = profile.map(|profile| with_others(Source { profile, ended, recording: None }));
+        return Ok(source.ok_or(ended));
     }
     if args.waits {
         return waits_of(args, &target, is_to_be_replayed).map(with_others).map(Ok);
     }
     if let Some(why) = record::no_room() {
         eprintln!("turnwise: the program runs without a profile: {why}");
-        return record::run_unrecorded(&target).map(Err);
+        return record::run_unrecorded(&target, args.time).map(Err);
     }
-    let (profile, status, place) = record::run(&args.locks, args.recording.as_deref(), &target)?;
-    Ok(Ok(Source { profile, status, recording: Some(place) }))
+    let (profile, ended, place) = record::run(&args.locks, args.recording.as_deref(), &target, args.time)?;
+    Ok(Ok(Source { profile, ended, recording: Some(place) }))
 }
 
 /// Runs the command on our locks, and records its waits inside them.
@@ -246,6 +259,6 @@ fn waits_of(args: &Args, target: &Target, is_to_be_replayed: bool) -> Result<Sou
     if args.locks.lock == Some(Policy::Libc) {
         bail!("--waits records inside our locks, and --lock libc are not ours: leave out one of them");
     }
-    let (profile, status) = live::run(&args.locks.on(target, Policy::ADAPTIVE)?, target)?;
-    Ok(Source { profile, status, recording: None })
+    let (profile, ended) = live::run(&args.locks.on(target, Policy::ADAPTIVE)?, target, args.time)?;
+    Ok(Source { profile, ended, recording: None })
 }

@@ -19,6 +19,8 @@ pub(super) fn text(profile: &Profile, advice: &Advice) -> String {
         (format!("profile -- {command}"), "once more, when the machine is quiet")
     } else if profile.recording.method == Method::FutexTrace {
         (format!("profile --futex --html waits.html -- {command}"), "the same as a page")
+    } else if advice.findings.first().is_some_and(|finding| finding.rule == "gil") {
+        (format!("profile --html waits.html -- {command}"), "the same as a page: no other lock helps against the GIL")
     } else if waited {
         (format!("compare --advise -- {command}"), "tries other locks where threads wait, and keeps what wins")
     } else if !is_served {

@@ -1,23 +1,17 @@
 //! Runs a program under the recorder.
 
 use super::keeper::Keeper;
+use super::started::{Ended, spawn};
 use super::{Locks, source};
 use crate::preload;
 use crate::program::check_interposable;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::SignalsInfo;
-use signal_hook::iterator::exfiltrator::origin::WithOrigin;
-use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::sync::mpsc;
-use std::thread;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 use turnwise_futex_trace::now_ns;
 use turnwise_preload_abi::Policy;
@@ -32,16 +26,14 @@ use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 /// The memory that a recording may need; a directory in memory with less is not used.
 const ROOM_BYTES: u64 = 1 << 30;
 
-/// Signals with their origin.
-pub(super) type Signals = SignalsInfo<WithOrigin>;
-
-/// Runs `command`; returns its profile, its exit status, and the recording.
-pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, RecordingFile)> {
-    let (profile, status, place) = record(&locks.on(target, Policy::Libc)?, keep, target, |start| {
-        let (child, mut signals) = spawn(start, target)?;
-        wait(child, &mut signals)
-    })?;
-    Ok((profile, exit_code(status), place))
+/// Runs `command` for at most this time; returns its profile, how it ended, and the recording.
+pub(super) fn run(
+    locks: &Locks,
+    keep: Option<&Path>,
+    target: &Target,
+    time: Option<Duration>,
+) -> Result<(Profile, Ended, RecordingFile)> {
+    record(&locks.on(target, Policy::Libc)?, keep, target, |start| spawn(start, target, time)?.wait())
 }
 
 /// Returns why no recording can be made here at all: the limit on the size of files, which programs inherit.
@@ -57,37 +49,8 @@ pub(super) fn no_room() -> Option<String> {
 }
 
 /// Runs a program that cannot be recorded.
-pub(super) fn run_unrecorded(target: &Target) -> Result<ExitCode> {
-    let (child, mut signals) = spawn(target.start(), target)?;
-    wait(child, &mut signals).map(exit_code)
-}
-
-/// Starts a program. From here on Ctrl-C belongs to the program, which shares our terminal.
-pub(super) fn spawn(mut command: Command, target: &Target) -> Result<(Child, Signals)> {
-    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-    let child = command.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
-    Ok((child, signals))
-}
-
-/// Starts a program, waits for it in a separate thread, and runs `meanwhile` in this one: with the program's number,
-/// and a function that returns whether it has ended.
-pub(super) fn wait_beside<T>(
-    start: impl FnOnce() -> Result<(Child, Signals)>,
-    meanwhile: impl FnOnce(u32, &dyn Fn() -> bool) -> T,
-) -> Result<(T, ExitStatus)> {
-    let (hand, handed) = mpsc::channel::<(Child, Signals)>();
-    let wait_for_it = move || {
-        let (child, mut signals) = handed.recv().context("the program did not start")?;
-        wait(child, &mut signals)
-    };
-    // Before the program: if no thread is available, it has not started yet.
-    let waiter = thread::Builder::new().spawn(wait_for_it).context("no thread to wait for the program with")?;
-    let (child, signals) = start()?;
-    let pid = child.id();
-    hand.send((child, signals)).context("the thread that waits for the program has ended")?;
-    let seen = meanwhile(pid, &|| waiter.is_finished());
-    let status = waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    Ok((seen, status))
+pub(super) fn run_unrecorded(target: &Target, time: Option<Duration>) -> Result<Ended> {
+    spawn(target.start(), target, time)?.wait()
 }
 
 /// Records the run of `target` by `run`; returns the profile, how the run ended, and the recording.
@@ -95,8 +58,8 @@ pub(super) fn record(
     locks: &Variant,
     keep: Option<&Path>,
     target: &Target,
-    run: impl FnOnce(Command) -> Result<ExitStatus>,
-) -> Result<(Profile, ExitStatus, RecordingFile)> {
+    run: impl FnOnce(Command) -> Result<Ended>,
+) -> Result<(Profile, Ended, RecordingFile)> {
     // The first part of its message is about other locks, and there may be none.
     check_interposable(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
@@ -111,20 +74,20 @@ pub(super) fn record(
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
     let (beside, keeper) = (Beside::begin(), Keeper::begin(&place.file));
-    let status = run(start);
+    let ended = run(start);
     let kept = keeper.end();
-    let status = status?;
+    let ended = ended?;
     let machine = machine_beside(beside.end());
     let files = source::family(&place.file)?;
     finish_children(&files[1..], &machine);
-    let made = finish(&place.file, status, &machine);
+    let made = finish(&place.file, ended.status, &machine);
     if keep.is_some() {
         files.iter().for_each(|file| note_checksums(file));
     }
     let made = made.and_then(|()| source::of_family(&files, &kept, keep.is_some()));
     let (profile, main) = made.map_err(|error| explain(error, &place.file, target))?;
     place.file = main.to_owned();
-    Ok((profile, status, place))
+    Ok((profile, ended, place))
 }
 
 /// The place of the recording.
@@ -180,41 +143,6 @@ fn check(file: &Path) -> Result<()> {
         bail!("the file exists and is not a recording; name another, or remove it");
     }
     Ok(())
-}
-
-/// Waits for the program. The program itself gets signals from the terminal; signals sent only to us are passed on.
-pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
-    let handle = signals.handle();
-    let pid = rustix::process::Pid::from_child(&child);
-    thread::scope(|scope| {
-        let hand_on = || {
-            for signal in signals.forever().filter_map(|origin| handed_on(&origin)) {
-                // It may have ended meanwhile.
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        };
-        if let Err(error) = thread::Builder::new().spawn_scoped(scope, hand_on) {
-            eprintln!(
-                "turnwise: no thread for signals ({error}): send them to the program itself, process {}",
-                child.id()
-            );
-        }
-        let status = child.wait().context("cannot wait for the program");
-        handle.close();
-        status
-    })
-}
-
-/// Returns the signal, if it did not come from the terminal.
-fn handed_on(origin: &Origin) -> Option<Signal> {
-    let of_a_process = matches!(origin.cause, Cause::Sent(_));
-    match origin.signal {
-        SIGTERM => Some(Signal::TERM),
-        SIGHUP => Some(Signal::HUP),
-        SIGINT if of_a_process => Some(Signal::INT),
-        SIGQUIT if of_a_process => Some(Signal::QUIT),
-        _ => None,
-    }
 }
 
 /// Writes into the recording how the program ended.
@@ -293,10 +221,4 @@ fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
         },
         error => anyhow::Error::new(error).context("the recording cannot be read"),
     }
-}
-
-/// Returns the exit code as in a shell.
-pub(super) fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

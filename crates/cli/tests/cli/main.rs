@@ -4,6 +4,7 @@ mod common;
 mod compare;
 mod deadlock;
 mod enable;
+mod gate;
 mod generate;
 mod hidden;
 mod inside;

@@ -1,6 +1,7 @@
 //! Queries on a profile that several rules share.
 
 use super::{Experiment, Finding, Scope};
+use crate::analysis::runtimes;
 use crate::figures::{percent, share, time};
 use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
 use crate::output::{headlines, names};
@@ -33,9 +34,8 @@ impl<'a> Context<'a> {
         for (number, site) in profile.sites.iter().enumerate() {
             sites[site.lock as usize].push(number as SiteId);
         }
-        let thread_ns = profile.threads.iter().map(Thread::alive_ns).sum();
         let threads_at_once = at_once(profile.threads.iter().filter(|thread| !thread.only_slept));
-        Context { profile, sites, thread_ns, threads_at_once }
+        Context { profile, sites, thread_ns: headlines::thread_ns(profile), threads_at_once }
     }
 
     /// Numbers all locks of pthread.
@@ -48,9 +48,33 @@ impl<'a> Context<'a> {
         (0..).zip(&self.profile.locks).filter(|(_, lock)| !lock.kind.is_pthread())
     }
 
-    /// Returns the locks at which threads wait long enough to matter.
+    /// Returns the locks at which threads wait long enough to matter. A few long waits for a runtime's own lock do not:
+    /// it starts or stops something.
     pub(super) fn busy_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> {
-        self.locks().filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns) && !waited_rarely(lock))
+        let is_service = move |id, lock: &Lock| lock.usage.wait.count < FEW_WAITS && self.is_of_runtime(id);
+        let worthwhile = move |lock: &Lock| self.worthwhile(lock.usage.wait.sum_ns) && !waited_rarely(lock);
+        self.locks().filter(move |(id, lock)| worthwhile(lock) && !is_service(*id, lock))
+    }
+
+    /// Returns whether only the runtime of a language takes a lock: the program's author cannot change that.
+    fn is_of_runtime(&self, lock: LockId) -> bool {
+        let module = |frame: &u32| self.profile.frames.get(*frame as usize).map(|frame| frame.module.as_str());
+        let of_runtime =
+            |(_, site): (SiteId, &Site)| site.frames.last().and_then(module).and_then(runtimes::of_file).is_some();
+        self.sites_of(lock).next().is_some() && self.sites_of(lock).all(of_runtime)
+    }
+
+    /// Returns whether a finding can be acted on: it proposes other locks, or is about code of the program.
+    pub(super) fn is_actionable(&self, finding: &Finding) -> bool {
+        let locks = &finding.locks;
+        let is_of_runtime = !locks.is_empty() && locks.iter().all(|lock| self.is_of_runtime(*lock));
+        finding.experiment.is_some() || !is_of_runtime
+    }
+
+    /// Returns the waits for the global lock of Python's interpreter, and their time.
+    pub(super) fn gil(&self) -> (u64, u64) {
+        let parts = self.profile.conditions.iter().filter(|condition| runtimes::is_gil(&condition.name));
+        parts.fold((0, 0), |(waits, ns), part| (waits + part.waits, ns.saturating_add(part.wait.sum_ns)))
     }
 
     /// Returns the CPU use of others, if it was high: then they may have caused long waits.
@@ -141,6 +165,7 @@ impl<'a> Context<'a> {
         let values = context! {
             others => self.others(),
             worthwhile => self.worthwhile(waited),
+            gil => Some(self.gil().1).filter(|ns| self.worthwhile(*ns)),
             few => waits < FEW_WAITS && (waited < SHORT_NS || !self.worthwhile(waited)),
             nothing_found,
             ..headlines::totals(profile)

@@ -10,6 +10,7 @@ mod rules;
 mod sample;
 mod text;
 
+use crate::figures::share;
 use crate::model::{LockId, Profile, SiteId};
 use context::Context;
 pub use context::at_once;
@@ -99,8 +100,8 @@ pub fn advise(profile: &Profile) -> Advice {
     if !profile.recording.knows_acquisitions() {
         return Advice { verdict: context.verdict(true), findings: Vec::new(), left_out: 0 };
     }
-    let all = rules::RULES.iter().flat_map(|rule| rule.find(&context)).collect();
-    let mut findings = distinct(all);
+    let all = rules::RULES.iter().flat_map(|rule| rule.find(&context));
+    let mut findings = distinct(all.filter(|finding| context.is_actionable(finding)).collect());
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);
     if left_out > 0 {
         let hazard = findings[MOST_FINDINGS..].iter().position(|finding| finding.rule == rules::HAZARD);
@@ -114,6 +115,15 @@ pub fn advise(profile: &Profile) -> Advice {
         findings.push(Finding { title: capitalised(&finding.title), ..finding });
     }
     Advice { verdict: context.verdict(findings.is_empty()), findings, left_out }
+}
+
+/// Returns the lock that threads waited for longest: the share of their time, and a sentence with all that it cost.
+#[must_use]
+pub fn most_waited(profile: &Profile) -> Option<(f64, String)> {
+    let context = Context::new(profile);
+    let (id, lock) = (0..).zip(&profile.locks).max_by_key(|(_, lock)| lock.usage.wait.sum_ns)?;
+    let share = share(lock.usage.wait.sum_ns, context.thread_ns);
+    Some((share, format!("{}: {}", context.lock_name(id), context.cost(id))))
 }
 
 /// Advises on a program whose threads wait for one another: no other lock can help; the waits are not a measure.

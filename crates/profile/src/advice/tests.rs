@@ -47,6 +47,18 @@ fn the_five_most_hopeful_are_kept_and_a_hazard_always() {
 }
 
 #[test]
+fn the_lock_that_costs_most_is_named_with_its_share() {
+    let mut profile = quiet();
+    assert_eq!(most_waited(&profile), None);
+    lock_with_site(&mut profile, usage(1_000, 10, 1_000_000, 100));
+    lock_with_site(&mut profile, usage(1_000, 100, 10_000_000, 100));
+    let (share, sentence) = most_waited(&profile).unwrap();
+    assert_eq!(share, 0.25);
+    assert!(sentence.starts_with("`lock1`: threads waited 1.00 s for it, 25% of their time; "), "{sentence}");
+    assert!(sentence.ends_with("; most of it at function1 (file1.c:7)"), "{sentence}");
+}
+
+#[test]
 fn an_experiment_is_proposed_once() {
     let mut profile = quiet();
     // Short holds, and a convoy.

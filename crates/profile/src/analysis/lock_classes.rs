@@ -1,20 +1,46 @@
-//! Frames that only pass a lock on.
+//! Functions and classes of locks: they only pass a lock on, and some tell what threads sleep on in them.
 
+use crate::kind::LockKind;
 use crate::model::Frame;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
-/// Functions and classes that only pass a lock on, by the prefixes of their names; those of Rust are parts of the
-/// program's functions.
-const LOCK_CLASSES: &str = include_str!("lock_classes.txt");
+/// The beginnings of their names, and the kind, if they tell one: its name follows after ` = `. Those of Rust are parts
+/// of the program's functions.
+static LOCK_CLASSES: LazyLock<Vec<(&str, Option<LockKind>)>> = LazyLock::new(|| {
+    let entry = |line: &'static str| match line.split_once(" = ") {
+        Some((class, kind)) => (class, LockKind::by_name(kind)),
+        None => (line, None),
+    };
+    include_str!("lock_classes.txt").lines().map(entry).collect()
+});
 
 /// Parts of the paths of files that only pass a lock on: inlined functions may have no more than their last name.
 const LOCK_FILES: &[&str] =
-    &["/std/src/sync/", "/std/src/sys/sync/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
+    &["/std/src/sync/", "/std/src/sys/sync/", "/std/src/sys/pal/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
 
-/// Returns whether a frame is of a class of C++, of the C library or of a Rust crate that only passes a lock on.
+/// The beginning of the names of our own libraries.
+const OURS: &str = "libturnwise";
+
+/// Returns whether a frame is of a class of C++, of the C library, of a Rust crate or of our own libraries that only
+/// passes a lock on.
 #[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
-    let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
-    LOCK_CLASSES.lines().any(|class| plain.starts_with(class)) || is_in(frame, LOCK_FILES)
+    let (function, plain) = (&frame.function, plain(&frame.function));
+    LOCK_CLASSES.iter().any(|(class, _)| plain.starts_with(class) || function.starts_with(class))
+        || frame.module.starts_with(OURS)
+        || is_in(frame, LOCK_FILES)
+}
+
+/// Returns what threads sleep on in a function, if it is one of a lock, or the like, that is not pthread's. A function
+/// that calls one of these and is also one decides: a channel parks its threads.
+#[must_use]
+pub fn kind_of(frame: &Frame) -> Option<LockKind> {
+    if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
+        return Some(LockKind::RustChannel);
+    }
+    let name = plain(&frame.function);
+    LOCK_CLASSES.iter().find_map(|(class, kind)| kind.filter(|_| name.starts_with(class)))
 }
 
 /// Returns whether a frame is in a file of which the path has one of these parts.
@@ -22,15 +48,75 @@ pub(super) fn is_in(frame: &Frame, parts: &[&str]) -> bool {
     frame.file.as_ref().is_some_and(|file| parts.iter().any(|part| file.contains(part)))
 }
 
+/// Returns a function's name from its beginning, without what demangling puts there, and without Abseil's versions.
+pub(super) fn plain(function: &str) -> Cow<'_, str> {
+    let name = ["void ", "bool ", "auto "].iter().fold(function, |name, before| name.trim_start_matches(before));
+    let name = name.trim_start_matches('<');
+    match name.strip_prefix("absl::").and_then(|rest| rest.split_once("::")) {
+        Some((version, rest)) if version.starts_with("lts_") || version.starts_with("debian") => {
+            format!("absl::{rest}").into()
+        }
+        _ => name.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_debug_information_names_without_its_namespace_is_a_lock_class_too() {
-        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
-        assert!(is_lock_class(&frame("__glibcxx_rwlock_rdlock(pthread_rwlock_t*)")));
-        assert!(is_lock_class(&frame("std::__glibcxx_rwlock_wrlock(pthread_rwlock_t*)")));
-        assert!(!is_lock_class(&frame("rwlock_rdlock")));
+    fn every_kind_of_the_table_is_one() {
+        let named = include_str!("lock_classes.txt").lines().filter(|line| line.contains('='));
+        assert_eq!(LOCK_CLASSES.iter().filter(|(_, kind)| kind.is_some()).count(), named.count());
+    }
+
+    fn frame(function: &str) -> Frame {
+        Frame { function: function.to_owned(), ..Frame::default() }
+    }
+
+    #[test]
+    fn what_only_passes_a_lock_on_is_told_by_name_or_module() {
+        for class in [
+            // What debug information names without its namespace.
+            "__glibcxx_rwlock_rdlock(pthread_rwlock_t*)",
+            "std::__glibcxx_rwlock_wrlock(pthread_rwlock_t*)",
+            "pthread_mutex_lock",
+            "___pthread_mutex_lock",
+            "std::mutex::lock",
+            "std::sys::pal::unix::futex::futex_wait",
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            "<lock_api::mutex::Mutex<R, T>>::lock",
+            "absl::lts_20240116::Mutex::Lock()",
+        ] {
+            assert!(is_lock_class(&frame(class)), "{class}");
+        }
+        assert!(is_lock_class(&Frame { module: "libturnwise_preload-1234.so".to_owned(), ..frame("lock_slow") }));
+        assert!(
+            ["rwlock_rdlock", "server::Mutex::lock", "pthread_pool_take"].iter().all(|own| !is_lock_class(&frame(own)))
+        );
+    }
+
+    fn kind(function: &str, file: &str) -> Option<LockKind> {
+        kind_of(&Frame { file: Some(file.to_owned()), ..frame(function) })
+    }
+
+    #[test]
+    fn kinds_are_told_by_the_functions_of_locks() {
+        let by_name = |function| kind(function, "");
+        assert_eq!(by_name("std::sys::sync::mutex::futex::Mutex::lock_contended"), Some(LockKind::RustMutex));
+        assert_eq!(by_name("<parking_lot::raw_rwlock::RawRwLock>::lock_shared_slow"), Some(LockKind::ParkingLot));
+        assert_eq!(by_name("absl::debian7::Mutex::LockSlow(absl::debian7::MuHowS const*)"), Some(LockKind::Absl));
+        assert_eq!(by_name("absl::lts_20240116::CondVar::Wait(absl::Mutex*)"), Some(LockKind::AbslCondVar));
+        let wait = "void std::__atomic_wait_address_v<int, std::__atomic_base<int>::wait(int)>(int const*)";
+        assert_eq!(by_name(wait), Some(LockKind::CppAtomic));
+        assert_eq!(by_name("std::counting_semaphore<2147483647l>::acquire()"), Some(LockKind::CppSemaphore));
+        assert_eq!(by_name("server::Mutex::lock"), None);
+    }
+
+    #[test]
+    fn functions_that_were_inlined_are_told_by_their_files() {
+        let channel = "/rustc/0123456789abcdef/library/std/src/sync/mpmc/context.rs";
+        assert_eq!(kind("wait_until", channel), Some(LockKind::RustChannel));
+        assert_eq!(kind("wait_until", "/home/user/server/src/sync.rs"), None);
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod lock_classes;
 mod names;
 mod order;
 mod pending;
+pub(crate) mod runtimes;
 mod sites;
 mod sleeps;
 pub mod spread;
@@ -23,11 +24,10 @@ use crate::template::{context, lines};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use deadlocks::circles;
-pub use lock_classes::is_lock_class;
+pub use lock_classes::{is_lock_class, kind_of};
 pub use names::{call_site, is_wrapper, shown};
 use pending::Pending;
 use sites::Sites;
-pub use sleeps::kind_of;
 use sleeps::{Group, Sleeps};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -244,6 +244,8 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
     Lock {
         address: copy.address,
         kind,
+        // Others are named at the end.
+        name: variable.as_ref().map(|found| runtimes::named(found.name.clone())).unwrap_or_default(),
         symbol: variable.map(|found| format!("{} ({})", found.name, found.module)),
         usage,
         wake_ups,
@@ -312,10 +314,7 @@ fn why(number: u32) -> &'static str {
 
 fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
     let header = &recording.header;
-    let files = modules(recording, &Kept::default());
-    let (java, python) = runtimes(files.iter().map(|module| module.path.as_path()));
     let values = context! {
-        java, python,
         can_unwind => header.can_unwind != 0,
         locks_left_out => left_out.0,
         acquisitions_left_out => left_out.1,
@@ -324,30 +323,4 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
         lock_events => header.lock_events != 0 || !recording.locks.iter().any(|lock| !Class::is_slept_on(lock.class)),
     };
     troubles.into_iter().chain(lines(include_str!("../../assets/remarks.jinja"), values)).collect()
-}
-
-/// Returns whether a program that has these files mapped runs Java, and whether Python: their locks are not pthread's,
-/// or have another meaning.
-fn runtimes<'a>(files: impl Iterator<Item = &'a Path>) -> (bool, bool) {
-    let (mut java, mut python) = (false, false);
-    for name in files.filter_map(|file| file.file_name()?.to_str()) {
-        java |= name.starts_with("libjvm.");
-        python |= name.starts_with("libpython") || name.starts_with("python");
-    }
-    (java, python)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn java_and_python_are_distinguished_from_others() {
-        let found = |files: &[&'static str]| runtimes(files.iter().map(Path::new));
-        assert_eq!(found(&["/usr/bin/java", "/usr/lib/jvm/lib/server/libjvm.so"]), (true, false));
-        for python in ["/usr/bin/python3.11", "/usr/lib/libpython3.11.so.1.0"] {
-            assert_eq!(found(&["/usr/lib/libc.so.6", python]), (false, true));
-        }
-        assert_eq!(found(&["/usr/bin/server", "/usr/lib/libc.so.6"]), (false, false));
-    }
 }

@@ -42,7 +42,7 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
         let created = stacks.id(work, created, profile);
         let made = created.and_then(|stack| place(work, profile, stack));
         let lock = &profile.locks[index];
-        let variable = lock.symbol.as_ref().map(|symbol| symbol.split(" (").next().unwrap_or(symbol).to_owned());
+        let variable = Some(lock.name.clone()).filter(|name| !name.is_empty());
         let taken = || {
             let site = sites.of_lock(*number).next().and_then(|site| sites.id(site.key))?;
             let frame = *profile.sites.get(site as usize)?.frames.first()?;

@@ -3,51 +3,14 @@
 
 use super::Work;
 use super::clock::Clock;
-use super::lock_classes::{is_in, is_lock_class};
+use super::lock_classes::{is_in, is_lock_class, kind_of, plain};
 use super::sums::Sum;
-use crate::model::{Awaited, AwaitedSite, Frame, FrameId, LockKind};
+use crate::model::{Awaited, AwaitedSite, FrameId, LockKind};
 use crate::symbols::Symbols;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, DetailCopy, LockCopy, Op, Ref};
-
-/// Functions by the beginnings of their names, and what threads sleep on in them.
-const KNOWN: &[(&str, LockKind)] = &[
-    ("std::sys::sync::mutex::", LockKind::RustMutex),
-    ("std::sys::sync::rwlock::", LockKind::RustRwLock),
-    ("std::sys::sync::condvar::", LockKind::RustCondvar),
-    ("std::sys::sync::once::", LockKind::RustOnce),
-    ("std::sys::sync::thread_parking::", LockKind::RustPark),
-    ("std::sync::mutex::Mutex", LockKind::RustMutex),
-    ("std::sync::poison::mutex::Mutex", LockKind::RustMutex),
-    ("std::sync::poison::rwlock::RwLock", LockKind::RustRwLock),
-    ("std::sync::poison::condvar::Condvar", LockKind::RustCondvar),
-    ("std::sync::poison::once::Once", LockKind::RustOnce),
-    ("std::thread::park", LockKind::RustPark),
-    ("std::thread::current::park", LockKind::RustPark),
-    ("std::sync::mpmc::", LockKind::RustChannel),
-    ("std::sync::mpsc::", LockKind::RustChannel),
-    ("parking_lot::raw_mutex::", LockKind::ParkingLot),
-    ("parking_lot::raw_rwlock::", LockKind::ParkingLot),
-    ("parking_lot::condvar::", LockKind::ParkingLotCondvar),
-    ("turnwise::", LockKind::Turnwise),
-    ("absl::Mutex::", LockKind::Absl),
-    ("absl::CondVar::", LockKind::AbslCondVar),
-    ("absl::Notification::", LockKind::AbslCondVar),
-    ("absl::BlockingCounter::", LockKind::AbslCondVar),
-    ("absl::Barrier::", LockKind::AbslCondVar),
-    ("std::__atomic_wait_", LockKind::CppAtomic),
-    ("std::__detail::__platform_wait", LockKind::CppAtomic),
-    ("std::__atomic_semaphore::", LockKind::CppSemaphore),
-    ("std::__platform_semaphore::", LockKind::CppSemaphore),
-    ("std::counting_semaphore<", LockKind::CppSemaphore),
-    ("std::latch::", LockKind::CppLatch),
-    ("std::barrier<", LockKind::CppBarrier),
-    ("std::__tree_barrier", LockKind::CppBarrier),
-    ("PyMutex_", LockKind::PyMutex),
-    ("_PyMutex_", LockKind::PyMutex),
-];
 
 /// The beginnings of names of functions that pass a sleep on, apart from those that threads begin with.
 const PASSING: &[&str] =
@@ -269,29 +232,6 @@ pub(super) fn frames(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
     symbols.distinguished(frames[first..].to_vec(), address)
 }
 
-/// Returns a function's name from its beginning, without what demangling puts there, and without Abseil's versions.
-fn plain(function: &str) -> String {
-    let name = ["void ", "bool ", "auto "].iter().fold(function, |name, before| name.trim_start_matches(before));
-    let name = name.trim_start_matches('<');
-    match name.strip_prefix("absl::").and_then(|rest| rest.split_once("::")) {
-        Some((version, rest)) if version.starts_with("lts_") || version.starts_with("debian") => {
-            format!("absl::{rest}")
-        }
-        _ => name.to_owned(),
-    }
-}
-
-/// Returns what threads sleep on in a function, if it is one of a lock, or the like, that is not pthread's. A function
-/// that calls one of these and is also one decides: a channel parks its threads.
-#[must_use]
-pub fn kind_of(frame: &Frame) -> Option<LockKind> {
-    if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
-        return Some(LockKind::RustChannel);
-    }
-    let name = plain(&frame.function);
-    KNOWN.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, kind)| *kind)
-}
-
 fn passes_on(symbols: &Symbols, id: FrameId) -> bool {
     let frame = symbols.frame(id);
     let name = plain(&frame.function);
@@ -302,7 +242,6 @@ fn passes_on(symbols: &Symbols, id: FrameId) -> bool {
         || frame.module.starts_with("libgomp")
         || is_lock_class(frame)
         || is_in(frame, PASSING_FILES)
-        || kind_of(frame).is_some()
 }
 
 fn awaited(work: &mut Work, group: &Group) -> Awaited {
@@ -329,33 +268,4 @@ fn awaited(work: &mut Work, group: &Group) -> Awaited {
     let name = variable.or_else(used).unwrap_or_else(|| format!("{address:#x}"));
     let (kind, wake_ups) = (group.kind, group.wake_ups);
     Awaited { address, kind, name, wait: all.waits(clock), timed_out: all.failed, wake_ups, sites }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn kind(function: &str, file: &str) -> Option<LockKind> {
-        kind_of(&Frame { function: function.to_owned(), file: Some(file.to_owned()), ..Frame::default() })
-    }
-
-    #[test]
-    fn kinds_are_told_by_the_functions_of_locks() {
-        let by_name = |function| kind(function, "");
-        assert_eq!(by_name("std::sys::sync::mutex::futex::Mutex::lock_contended"), Some(LockKind::RustMutex));
-        assert_eq!(by_name("<parking_lot::raw_rwlock::RawRwLock>::lock_shared_slow"), Some(LockKind::ParkingLot));
-        assert_eq!(by_name("absl::debian7::Mutex::LockSlow(absl::debian7::MuHowS const*)"), Some(LockKind::Absl));
-        assert_eq!(by_name("absl::lts_20240116::CondVar::Wait(absl::Mutex*)"), Some(LockKind::AbslCondVar));
-        let wait = "void std::__atomic_wait_address_v<int, std::__atomic_base<int>::wait(int)>(int const*)";
-        assert_eq!(by_name(wait), Some(LockKind::CppAtomic));
-        assert_eq!(by_name("std::counting_semaphore<2147483647l>::acquire()"), Some(LockKind::CppSemaphore));
-        assert_eq!(by_name("server::Mutex::lock"), None);
-    }
-
-    #[test]
-    fn functions_that_were_inlined_are_told_by_their_files() {
-        let channel = "/rustc/0123456789abcdef/library/std/src/sync/mpmc/context.rs";
-        assert_eq!(kind("wait_until", channel), Some(LockKind::RustChannel));
-        assert_eq!(kind("wait_until", "/home/user/server/src/sync.rs"), None);
-    }
 }

@@ -1,7 +1,9 @@
 //! A profile as JSON, and back.
 
+use super::headlines::thread_ns;
 use super::{check, headlines, plausible};
-use crate::advice::{Advice, advise};
+use crate::advice::advise;
+use crate::figures::share;
 use crate::model::{Profile, SCHEMA};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -18,13 +20,13 @@ struct Head {
 #[derive(Serialize)]
 struct Written<'a> {
     headlines: Vec<String>,
-    advice: Advice,
+    advice: Value,
     #[serde(flatten)]
     profile: &'a Profile,
 }
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
-    let shown = Written { headlines: headlines(profile), advice: advise(profile), profile };
+    let shown = Written { headlines: headlines(profile), advice: advice(profile)?, profile };
     let written = if profile.recording.knows_acquisitions() {
         serde_json::to_writer(&mut *to, &shown)
     } else {
@@ -34,6 +36,21 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     written.context("the profile could not be written as JSON")?;
     writeln!(to)?;
     Ok(())
+}
+
+/// Returns the advice; each finding has its locks' names, and how long threads waited for them, also as a share.
+fn advice(profile: &Profile) -> Result<Value> {
+    let advice = advise(profile);
+    let mut written = serde_json::to_value(&advice)?;
+    let findings = written["findings"].as_array_mut().into_iter().flatten();
+    for (finding, written) in advice.findings.iter().zip(findings) {
+        let locks = || finding.locks.iter().filter_map(|id| profile.locks.get(*id as usize));
+        let wait_ns = locks().fold(0_u64, |sum, lock| sum.saturating_add(lock.usage.wait.sum_ns));
+        written["lock_names"] = locks().map(|lock| lock.name.as_str()).collect();
+        written["wait_ns"] = wait_ns.into();
+        written["wait_share"] = share(wait_ns, thread_ns(profile)).into();
+    }
+    Ok(written)
 }
 
 /// Removes what only a recorder present from the start can know, so that its zeros are not taken for counts; for a

@@ -32,7 +32,7 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     let mut found = Vec::new();
     for usage in &site.stacks {
         let (some, time) = (scale(usage.waits, known_waits, waits), scale(usage.wait_ns, known_ns, wait_ns));
-        let frames = without_lock_classes(profile, &profile.stacks[usage.stack as usize]);
+        let frames = from_site(profile, site, &profile.stacks[usage.stack as usize]);
         found.push(WaitStack { site: number, frames, waits: some, wait_ns: time });
     }
     waits = waits.saturating_sub(found.iter().map(|one| one.waits).sum());
@@ -47,11 +47,14 @@ fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<Wait
     found
 }
 
-/// Returns a stack without the frames of lock classes at its inner end: they say nothing about the program, and all
-/// waits would end in them. At least one frame stays.
-fn without_lock_classes<'a>(profile: &Profile, stack: &'a [FrameId]) -> &'a [FrameId] {
+/// Returns a stack without the frames at its inner end that only pass the lock on: they say nothing about the program,
+/// and all waits would end in them. It begins at the site's innermost frame; if that is not in it, after the frames of
+/// lock classes. At least one frame stays.
+fn from_site<'a>(profile: &Profile, site: &Site, stack: &'a [FrameId]) -> &'a [FrameId] {
     let is_class = |frame: &FrameId| profile.frames.get(*frame as usize).is_some_and(is_lock_class);
-    stack.iter().position(|frame| !is_class(frame)).map_or(stack, |first| &stack[first..])
+    let own = site.frames.first().and_then(|first| stack.iter().position(|frame| frame == first));
+    let first = own.or_else(|| stack.iter().position(|frame| !is_class(frame)));
+    &stack[first.unwrap_or(0)..]
 }
 
 #[cfg(test)]
@@ -74,12 +77,25 @@ mod tests {
     }
 
     #[test]
-    fn stacks_end_in_the_program_and_not_in_lock_classes() {
+    fn stacks_end_in_the_program_and_not_in_what_passes_a_lock_on() {
         let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
-        let names = ["__gthread_mutex_lock(pthread_mutex_t*)", "std::mutex::lock()", "serve", "std::mutex::lock()"];
+        let names = [
+            "__gthread_mutex_lock(pthread_mutex_t*)",
+            "std::mutex::lock()",
+            "serve",
+            "std::mutex::lock()",
+            "take",
+            "core::ops::function::FnOnce::call_once",
+        ];
         let profile = Profile { frames: names.map(frame).to_vec(), ..Profile::default() };
-        assert_eq!(without_lock_classes(&profile, &[0, 1, 2, 3]), [2, 3]);
-        assert_eq!(without_lock_classes(&profile, &[0, 1]), [0, 1], "nothing else is known");
+        let of = |frames: &[FrameId], stack: &[FrameId]| {
+            let site = Site { frames: frames.to_vec(), ..Site::default() };
+            from_site(&profile, &site, stack).to_vec()
+        };
+        assert_eq!(of(&[], &[0, 1, 2, 3]), [2, 3]);
+        assert_eq!(of(&[], &[0, 1]), [0, 1], "nothing else is known");
+        assert_eq!(of(&[4], &[5, 4, 2]), [4, 2], "where the report has the call site");
+        assert_eq!(of(&[4], &[0, 5, 2]), [5, 2], "it is not in the stack");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod identity;
 mod kept;
 mod separate;
 
+use crate::analysis::runtimes;
 use crate::model::{Frame, FrameId};
 pub use demangle::{with_parameters, without_parameters};
 use file::SymbolFile;
@@ -137,18 +138,13 @@ impl Symbols {
         &self.frames[id as usize]
     }
 
-    /// Returns the files whose names could not be read, each once.
-    #[must_use]
-    pub fn troubles(&self) -> Vec<String> {
-        let all: IndexSet<&String> = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.as_ref()).collect();
-        all.into_iter().cloned().collect()
-    }
-
-    /// Returns all frames, and [`Symbols::troubles`].
+    /// Returns all frames, and remarks on the files: whose names could not be read, and which are of runtimes.
     #[must_use]
     pub fn finish(self) -> (Vec<Frame>, Vec<String>) {
-        let troubles = self.troubles();
-        (self.frames.into_iter().collect(), troubles)
+        let troubles = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.clone());
+        let runtimes = runtimes::remarks(self.modules.iter().map(|(module, _)| module.path.as_path()));
+        let remarks: IndexSet<String> = troubles.chain(runtimes).collect();
+        (self.frames.into_iter().collect(), remarks.into_iter().collect())
     }
 }
 

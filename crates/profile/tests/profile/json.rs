@@ -1,7 +1,8 @@
 //! The JSON round trip, and the handling of other files.
 
 use super::fixture;
-use serde_json::Value;
+use serde_json::{Value, json};
+use turnwise_profile::advice::advise;
 use turnwise_profile::model::{Profile, SCHEMA};
 use turnwise_profile::output::{by_flag, json};
 
@@ -65,6 +66,24 @@ fn figures_that_cannot_be_added_up_are_refused() {
         *broken.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = (u64::MAX - 7).into();
         assert!(refusal(&broken).contains("which no run can have"), "{place}: {}", refusal(&broken));
     }
+}
+
+#[test]
+fn the_advice_has_the_words_of_the_report_and_its_locks_by_name() {
+    let profile = fixture::server();
+    let (advice, written) = (advise(&profile), value(&profile)["advice"].clone());
+    assert_eq!((&written["verdict"], &written["left_out"]), (&advice.verdict.into(), &advice.left_out.into()));
+    let findings = written["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), advice.findings.len());
+    for (written, finding) in findings.iter().zip(&advice.findings) {
+        assert_eq!(written["rule"], finding.rule);
+        assert_eq!((&written["title"], &written["evidence"]), (&json!(finding.title), &json!(finding.evidence)));
+        assert_eq!(written["change"], json!(finding.change));
+    }
+    let lock = &profile.locks[0];
+    let first = &findings[0];
+    assert_eq!((&first["lock_names"], &first["wait_ns"]), (&json!([lock.name]), &json!(lock.usage.wait.sum_ns)));
+    assert!(first["wait_share"].as_f64().is_some_and(|share| share > 0.01 && share < 1.0), "{first}");
 }
 
 #[test]

@@ -5,12 +5,11 @@ use super::{Look, PERIOD_NS, STEP, Seen, maker, observed};
 use crate::live::Modules;
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
-use crate::profile::record::{exit_code, spawn, wait_beside};
+use crate::profile::started::{Ended, spawn, wait_beside};
 use crate::program::check_interposable;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result};
-use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use turnwise_futex_trace::now_ns;
 use turnwise_live::{Channel, Error, Snapshot, no_room, why_no_view};
@@ -19,18 +18,19 @@ use turnwise_profile::model::Profile;
 /// The interval of checks for the program's live view.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Runs a program on these locks, and records its waits until it ends; returns the profile and the exit status.
-pub(in crate::profile) fn run(locks: &Variant, target: &Target) -> Result<(Profile, ExitCode)> {
+/// Runs a program on these locks for at most this time, and records its waits; returns the profile and how it ended.
+pub(in crate::profile) fn run(locks: &Variant, target: &Target, time: Option<Duration>) -> Result<(Profile, Ended)> {
     check_interposable(&target.path).context("--waits")?;
     let mut command = target.start();
     locks.apply(&Library::install()?, &mut command);
     let (started, started_ns) = (SystemTime::now(), now_ns());
-    let (seen, status) = wait_beside(|| spawn(command, target), |pid, is_over| recorded(pid, started_ns, is_over))?;
+    let start = || spawn(command, target, time);
+    let (seen, ended) = wait_beside(start, |pid, is_over| recorded(pid, started_ns, is_over))?;
     let seen = seen.context("--waits")?;
     let words = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut program = about(words, started, ending(status));
+    let mut program = about(words, started, ending(ended.status));
     program.policy.clone_from(&locks.name);
-    Ok((maker::profile(&seen, program), exit_code(status)))
+    Ok((maker::profile(&seen, program), ended))
 }
 
 /// Records the waits of a process from its start until it ends. If it executes several programs (`exec`), the first

@@ -9,7 +9,7 @@ mod remarks;
 pub(super) use command::run;
 
 use super::futex;
-use super::record::Signals;
+use super::started::Signals;
 use crate::live::{Modules, unloads_of};
 use anyhow::{Context, Result};
 use log::Log;

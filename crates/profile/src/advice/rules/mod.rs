@@ -4,6 +4,7 @@ mod conditions;
 mod convoy;
 pub(super) mod deadlock;
 mod false_sharing;
+mod gil;
 mod inversion;
 mod long_holds;
 mod off_cpu;
@@ -46,6 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     Program(conditions::find),
     Program(wake_ups::find),
     Program(other_locks::find),
+    Program(gil::find),
     Rule::Lock(polling::find),
 ];
 
