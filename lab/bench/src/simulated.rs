@@ -22,6 +22,12 @@ impl Jitter {
         let most = ns * u64::from(self.percent) / 100;
         if most == 0 { ns } else { ns - most + chance(2 * most + 1) }
     }
+
+    /// Computes for about `ns` without a lock.
+    #[track_caller]
+    pub fn think(self, ns: u64) {
+        Sim::compute_ahead(self.about(ns, Sim::chance));
+    }
 }
 
 /// An amount of work is its nanoseconds.
@@ -40,7 +46,7 @@ impl Environment for Sim {
 
     #[track_caller]
     fn think(seed: u64, amount: u32, jitter: Jitter) -> u64 {
-        Sim::compute_ahead(jitter.about(amount.into(), Sim::chance));
+        jitter.think(amount.into());
         seed
     }
 
