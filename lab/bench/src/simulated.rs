@@ -51,30 +51,8 @@ impl Environment for Sim {
     }
 
     #[track_caller]
-    fn compute(seed: u64, ns: u64) -> u64 {
-        Sim::compute(ns);
-        seed
-    }
-
-    #[track_caller]
     fn sleep(time: Duration) {
         Sim::sleep(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    }
-
-    fn stamp() -> u64 {
-        Sim::time_ns()
-    }
-
-    fn progress() {
-        Sim::progress();
-    }
-
-    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
-        Sim::in_kernel(call)
-    }
-
-    fn becomes(command: &'static str) {
-        Sim::becomes(command);
     }
 }
 
