@@ -22,9 +22,10 @@ macro_rules! versions {
     )*};
 }
 
-/// The const constructor of a lock, in all its versions if it has a `Policy`, and its `Default`.
-macro_rules! unlocked {
-    ($lock:ident $(<$version:ident>)?) => {
+/// The const constructor of a lock, in all its versions if it has a `Policy`; its `Default`; and its `Debug`, which
+/// shows these fields.
+macro_rules! lock_basics {
+    ($lock:ident $(<$version:ident>)?, |$this:ident| $($field:ident: $value:expr),*) => {
         impl$(<$version: Policy>)? $lock$(<$version>)? {
             /// Creates an unlocked lock.
             #[must_use]
@@ -37,6 +38,13 @@ macro_rules! unlocked {
         impl$(<$version: Policy>)? Default for $lock$(<$version>)? {
             fn default() -> Self {
                 Self::new()
+            }
+        }
+
+        impl<$($version: Policy,)? P: Platform> core::fmt::Debug for $lock<$($version,)? P> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let $this = self;
+                f.debug_struct(stringify!($lock))$(.field(stringify!($field), &$value))*.finish()
             }
         }
     };

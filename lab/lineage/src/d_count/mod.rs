@@ -20,7 +20,6 @@
 mod lockref;
 mod words;
 
-use core::fmt;
 use turnwise::platform::{DefaultPlatform, Platform};
 use turnwise::raw::{GuardNoSend, RawLock};
 
@@ -84,7 +83,7 @@ pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
     words: V::Words<P>,
 }
 
-unlocked!(DCount<V>);
+lock_basics!(DCount<V>, |lock| count: lock.count());
 
 // SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
 // is off.
@@ -172,12 +171,6 @@ impl<V: Policy, P: Platform> DCount<V, P> {
     /// Returns the count at this moment.
     pub fn count(&self) -> u32 {
         self.words.count()
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for DCount<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DCount").field("count", &self.count()).finish_non_exhaustive()
     }
 }
 
