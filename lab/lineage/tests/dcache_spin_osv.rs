@@ -4,7 +4,7 @@
 use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
+use turnwise_lineage::d_count::{self, CmpXchg, Count, DCount, LockRef, Put, UnderLock};
 use turnwise_lineage::ia64_spin::{
     ExponentialCode, ExponentialKept, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy,
 };

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::d_count::{self, Count, DCount};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{RwsemSpinlock, RwsemXadd, rwsem_spinlock, rwsem_xadd};
 

@@ -1,7 +1,7 @@
 //! A dentry's reference count: no count is lost, and one put is the last, ordered after what the others did before.
 
 use super::*;
-use turnwise_lineage::d_count::{CmpXchg, DCount, LockRef, Policy, UnderLock};
+use turnwise_lineage::d_count::{CmpXchg, Count, DCount, LockRef, Policy, UnderLock};
 
 impl<V: Policy> Settles for DCount<V, Loom> {
     fn is_settled(&self) -> bool {
