@@ -131,7 +131,7 @@ impl Model {
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
         })?;
-        let wall_ns = both(&found.values)?[0].wall_ns;
+        let wall_ns = both(&found)?[0].wall_ns;
         Ok(Model { files: files_ns / wall_ns, ..model })
     }
 
