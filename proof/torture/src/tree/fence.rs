@@ -53,6 +53,20 @@ unsafe fn fence(at: NonNull<u8>, bytes: usize) {
     }
 }
 
+impl Fenced {
+    /// Drops the value, and puts its memory behind a fence.
+    ///
+    /// # Safety
+    /// `at` comes from [`Host::allocate`], and is no longer in use.
+    unsafe fn free<T: 'static>(at: NonNull<T>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
+            fence(at.cast(), size_of::<T>().max(1));
+        }
+    }
+}
+
 impl Host for Fenced {
     type Platform = Native;
     type Pin = Guard;
@@ -71,14 +85,6 @@ impl Host for Fenced {
 
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]> {
         NonNull::from(Box::leak((0..count).map(make).collect::<Box<[T]>>()))
-    }
-
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: guaranteed by the caller: from `allocate`, and no longer in use.
-        unsafe {
-            std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
-            fence(at.cast(), size_of::<T>().max(1));
-        }
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
