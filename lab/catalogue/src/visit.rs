@@ -8,7 +8,7 @@ use turnwise::reentrant::Threads;
 use turnwise::{
     LockRef, Permits, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
 };
-use turnwise_lineage::d_count::{self, Count, DCount};
+use turnwise_lineage::d_count::Count;
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
@@ -78,7 +78,7 @@ pub trait Visit<P: Threads>: Sized {
         self.shared(lock)
     }
     /// Visits a version of the count of a dentry.
-    fn d_count<V: d_count::Policy>(self, lock: Of<DCount<V, P>>) -> Self::Out {
+    fn d_count<C: Count<Platform = P> + Debug>(self, lock: Of<C>) -> Self::Out {
         self.counted(lock)
     }
     /// Visits a version of the lock around renames.

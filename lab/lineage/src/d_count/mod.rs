@@ -20,8 +20,9 @@
 mod lockref;
 mod words;
 
+use core::fmt::Debug;
 use turnwise::platform::{DefaultPlatform, Platform};
-use turnwise::raw::{GuardNoSend, RawLock};
+use turnwise::raw::RawLock;
 
 pub use lockref::OneWord;
 pub use words::TwoWords;
@@ -98,34 +99,10 @@ pub trait Count: RawLock {
     fn count(&self) -> u32;
 }
 
-/// The words of a count, and the operations of [`Count`] on them.
-pub trait Words: Send + Sync + 'static {
-    /// The type of `d_lock`.
-    type Lock: RawLock;
-    /// Creates words with this many references, unlocked.
-    fn with_references(count: u32) -> Self;
-    /// Returns `d_lock`: a part of the words, or all of them.
-    fn d_lock(&self) -> &Self::Lock;
-    /// Adds a reference; returns whether it took the lock.
-    fn get(&self) -> bool;
-    /// Adds a reference unless the count is dead; returns whether it did.
-    fn get_live(&self) -> bool;
-    /// Adds a reference without the lock if the count is above 1; returns whether it did.
-    fn get_above_one(&self) -> bool {
-        false
-    }
-    /// Marks a count of 0 dead, after `at_kill`, under the lock; returns whether it did.
-    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// Drops a reference.
-    fn put_with(&self, at_last: impl FnOnce()) -> Put;
-    /// Returns the count at this moment.
-    fn count(&self) -> u32;
-}
-
 /// A version of the count. The three types below are all there are.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
-    /// The type of the words.
-    type Words<P: Platform>: Words;
+    /// The count.
+    type Words<P: Platform>: Count<Platform = P> + Debug;
 }
 
 versions! {
@@ -138,81 +115,7 @@ versions! {
 }
 
 /// The count, with its lock, in the version `V`. Zero bytes: no references, unlocked.
-#[repr(transparent)]
-pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
-    words: V::Words<P>,
-}
-
-lock_basics!(DCount<V>, |lock| count: lock.count());
-
-// SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
-// is off.
-unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    /// Creates an unlocked count without references, on any platform.
-    fn new_in() -> Self {
-        DCount::with_references(0)
-    }
-
-    /// Acquires the lock (`d_lock`).
-    #[inline]
-    fn lock(&self) {
-        self.words.d_lock().lock();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.words.d_lock().try_lock()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
-        unsafe { self.words.d_lock().unlock() };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.words.d_lock().is_locked()
-    }
-}
-
-impl<V: Policy, P: Platform> Count for DCount<V, P> {
-    fn with_references(count: u32) -> Self {
-        DCount { words: Words::with_references(count) }
-    }
-
-    #[inline]
-    fn get(&self) -> bool {
-        self.words.get()
-    }
-
-    #[inline]
-    fn get_live(&self) -> bool {
-        self.words.get_live()
-    }
-
-    #[inline]
-    fn get_above_one(&self) -> bool {
-        self.words.get_above_one()
-    }
-
-    #[inline]
-    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
-        self.words.kill_unused(at_kill)
-    }
-
-    #[inline]
-    fn put_with(&self, at_last: impl FnOnce()) -> Put {
-        self.words.put_with(at_last)
-    }
-
-    #[inline]
-    fn count(&self) -> u32 {
-        self.words.count()
-    }
-}
+pub type DCount<V, P = DefaultPlatform> = <V as Policy>::Words<P>;
 
 /// Today's.
 impl<P: Platform> Count for turnwise::LockRef<P> {

@@ -53,20 +53,6 @@ unsafe fn fence(at: NonNull<u8>, bytes: usize) {
     }
 }
 
-impl Fenced {
-    /// Drops the value, and puts its memory behind a fence.
-    ///
-    /// # Safety
-    /// `at` comes from [`Host::allocate`], and is no longer in use.
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
-            fence(at.cast(), size_of::<T>().max(1));
-        }
-    }
-}
-
 impl Host for Fenced {
     type Platform = Native;
     type Pin = Guard;
@@ -94,7 +80,12 @@ impl Host for Fenced {
 
     unsafe fn retire<T: 'static>(pin: &Guard, at: NonNull<T>) {
         // SAFETY: guaranteed by the caller: no later pin finds it, any thread may drop it, and only this frees it.
-        unsafe { pin.defer_unchecked(move || Self::free(at)) };
+        unsafe {
+            pin.defer_unchecked(move || {
+                std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
+                fence(at.cast(), size_of::<T>().max(1));
+            });
+        }
         pin.flush(); // soon, so that a late user meets the fence
     }
 
