@@ -4,7 +4,6 @@ mod args;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
-mod picture;
 #[cfg(test)]
 mod tests;
 mod text;

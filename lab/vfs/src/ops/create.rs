@@ -1,8 +1,8 @@
 //! New names: open with `CREATE`, mkdir, mkfifo, symlink, link.
 
 use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::file::File;
 use crate::host::Host;
 use crate::inode::{Inode, Kind, Locked, New};

@@ -8,9 +8,9 @@ mod paths;
 mod remove;
 mod rename;
 
+use crate::Errno;
 use crate::Vfs;
 use crate::dcache::{Counter, DentryPtr};
-use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{Inode, Locked, Stat};
 use crate::journal::{Change, Handle};

@@ -1,8 +1,8 @@
 //! Names that go: unlink, rmdir.
 
 use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::journal::Change;
 use crate::locks::LockSet;

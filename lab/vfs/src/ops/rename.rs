@@ -4,8 +4,8 @@
 //! directories' locks, an ancestor before its descendant, else by number; then a directory that is replaced.
 
 use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::Locked;
 use crate::journal::Change;
