@@ -29,7 +29,7 @@ pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
 }
 
 /// Ends the process with help or an error message. Help that could not be written is an error, except to a closed pipe.
-fn end_with(error: &clap::Error) -> ! {
+pub fn end_with(error: &clap::Error) -> ! {
     let said = error.render().to_string();
     // Colour sequences have been removed from the words in the message.
     let plain = |word: &OsString| StyledStr::from(word.to_string_lossy().into_owned()).to_string().into();

@@ -9,23 +9,22 @@ use super::meter::{Comm, Meters};
 use super::programs;
 use super::setup::Setup;
 use anyhow::{Context, Result};
-use turnwise_bench::environment::Environment;
-use turnwise_vfs::Host;
+use turnwise_sim::Sim;
 use turnwise_vfs::LockSet;
 
 /// What all users share.
-pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
+pub struct Site<L: LockSet<Sim>> {
     /// The setup of the run.
     pub setup: Setup,
     /// The size of a job's file, in KiB.
     pub file_kib: u32,
     /// What processes contend on.
-    pub kernel: Kernel<H, L>,
+    pub kernel: Kernel<L>,
     /// The file systems.
-    pub files: Files<H, L>,
+    pub files: Files<L>,
 }
 
-impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Site<H, L> {
+impl<L: LockSet<Sim>> Site<L> {
     /// Creates a kernel and file systems for this many users.
     ///
     /// # Errors
@@ -39,40 +38,39 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Site<H, L> {
 }
 
 /// A user, while it runs.
-pub struct Child<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    pub(super) site: &'s Site<H, L>,
-    pub(super) home: Home<'s, H, L>,
+pub struct Child<'s, L: LockSet<Sim>> {
+    pub(super) site: &'s Site<L>,
+    pub(super) home: Home<'s, L>,
     /// The process, or the one that it has forked and waits for.
-    pub(super) task: Task<H, L>,
+    pub(super) task: Task<L>,
     /// What the process is running.
     pub(super) comm: Comm,
     pub(super) chance: fastrand::Rng,
     /// A channel of each kind, once it has been used.
-    pub(super) channels: [Option<Socket<H, L>>; 6],
-    pub(super) semaphore: Option<Semaphore<H, L>>,
+    pub(super) channels: [Option<Socket<L>>; 6],
+    pub(super) semaphore: Option<Semaphore<L>>,
     pub(super) message: Box<[u8]>,
     /// Where its time went.
     pub meters: Meters,
     /// The jobs still to be run, the next one last.
     deck: Vec<&'static Job>,
-    computed: u64,
 }
 
 /// The largest message.
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
-impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L> {
+impl<'s, L: LockSet<Sim>> Child<'s, L> {
     /// Creates user `number`, forked from the driver.
     ///
     /// # Errors
     /// There are too many processes, or the file system refuses.
-    pub fn new(site: &'s Site<H, L>, number: u32) -> Result<Self> {
+    pub fn new(site: &'s Site<L>, number: u32) -> Result<Self> {
         let mut chance =
             fastrand::Rng::with_seed(site.setup.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number.into()));
         let mm = Mm::ancestor(&programs::DRIVER).fork(&site.kernel);
         let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let directory = chance.u32(0..site.setup.directories);
-        H::Platform::becomes(Comm::Reaim.name());
+        Sim::becomes(Comm::Reaim.name());
         Ok(Child {
             site,
             home: Home::new(&site.files, number, directory)?,
@@ -84,7 +82,6 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
             message: vec![0; MESSAGE_BYTES].into_boxed_slice(),
             meters: Meters::default(),
             deck: Vec::new(),
-            computed: number.into(),
         })
     }
 
@@ -118,7 +115,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
         let Some(job) = self.deck.pop() else { return Ok(()) };
         self.home.next_directory(job);
         self.run(job).with_context(|| format!("job {}", job.name))?;
-        H::Platform::progress();
+        Sim::progress();
         Ok(())
     }
 
@@ -137,20 +134,19 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
             self.compute(slice_ns);
         }
         for (step, rounds) in plan {
-            H::Platform::in_kernel(|| self.begin(step))?;
+            Sim::in_kernel(|| self.begin(step))?;
             for round in 0..rounds {
                 self.compute(slice_ns);
-                H::Platform::in_kernel(|| self.round(step, round))?;
+                Sim::in_kernel(|| self.round(step, round))?;
             }
-            H::Platform::in_kernel(|| self.end(step))?;
+            Sim::in_kernel(|| self.end(step))?;
         }
         Ok(())
     }
 
     /// Computes for about this long: from half to one and a half times that.
     fn compute(&mut self, ns: u64) {
-        let ns = ns / 2 + self.chance.u64(0..=ns);
-        self.computed = H::Platform::compute(self.computed, ns);
+        Sim::compute(ns / 2 + self.chance.u64(0..=ns));
     }
 
     /// Returns the share of a count that the scale leaves; a remainder is decided by chance.
@@ -180,7 +176,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L
     }
 
     /// Returns the place of a kind of channel among the child's.
-    pub(super) fn channel(&mut self, kind: Channel) -> &mut Option<Socket<H, L>> {
+    pub(super) fn channel(&mut self, kind: Channel) -> &mut Option<Socket<L>> {
         &mut self.channels[kind as usize]
     }
 }

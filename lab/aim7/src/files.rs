@@ -10,8 +10,8 @@
 use super::programs;
 use super::setup::Setup;
 use anyhow::{Context as _, Result};
-use turnwise_bench::environment::Environment;
-use turnwise_vfs::Host;
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
 use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
@@ -24,12 +24,12 @@ pub(super) const BLOCK: usize = 1024;
 pub(super) const CREATE: OpenFlags = OpenFlags::CREATE.union(OpenFlags::WRONLY).union(OpenFlags::TRUNC);
 
 /// All file systems.
-pub struct Files<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    pub(super) systems: Vec<Vfs<H, L>>,
+pub struct Files<L: LockSet<Sim>> {
+    pub(super) systems: Vec<Vfs<Simulated, L>>,
     pub(super) directories: u32,
 }
 
-impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Files<H, L> {
+impl<L: LockSet<Sim>> Files<L> {
     /// Creates file systems with everything that this many users need.
     pub(super) fn new(setup: &Setup, users: u32, file_kib: u32) -> Result<Self> {
         // Each user has a file or two at a time, in whole pages.

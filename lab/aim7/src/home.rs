@@ -4,31 +4,31 @@ use super::files::{BLOCK, CREATE, Files, HEADERS};
 use super::jobs::{Disk, Job, Step};
 use super::programs::{TERMINAL, WORKING_DIRECTORY};
 use anyhow::{Result, ensure};
-use turnwise_bench::environment::Environment;
-use turnwise_vfs::Host;
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Path, Vfs};
 
 /// A user's root and working directory, and the files that it has.
-pub(super) struct Home<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    files: &'s Files<H, L>,
+pub(super) struct Home<'s, L: LockSet<Sim>> {
+    files: &'s Files<L>,
     /// One for each file system.
-    roots: Vec<Path<'s, H, L>>,
-    at: Path<'s, H, L>,
+    roots: Vec<Path<'s, Simulated, L>>,
+    at: Path<'s, Simulated, L>,
     number: u32,
     /// Where files of the present job go.
     directory: u32,
     /// By directory: whether the repeatedly created file is there, and one that gets links.
     created: Vec<bool>,
     linked: Vec<bool>,
-    programs: File<'s, H, L>,
-    pub(super) terminal: File<'s, H, L>,
+    programs: File<'s, Simulated, L>,
+    pub(super) terminal: File<'s, Simulated, L>,
     /// Where to continue reading there.
     cursor: u64,
     looked: u32,
 }
 
-impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L> {
-    pub(super) fn new(files: &'s Files<H, L>, number: u32, directory: u32) -> Result<Self> {
+impl<'s, L: LockSet<Sim>> Home<'s, L> {
+    pub(super) fn new(files: &'s Files<L>, number: u32, directory: u32) -> Result<Self> {
         let roots: Vec<_> = files.systems.iter().map(Vfs::root).collect();
         let (first, cx) = (&files.systems[0], Context::new(&roots[0], &roots[0]));
         let at = first.lookup(&cx, WORKING_DIRECTORY.as_bytes(), Follow::Yes)?;
@@ -50,17 +50,17 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
     }
 
     /// Returns the file system of the present directory.
-    fn system(&self) -> &'s Vfs<H, L> {
+    fn system(&self) -> &'s Vfs<Simulated, L> {
         &self.files.systems[self.files.system(self.directory)]
     }
 
-    fn cx(&self) -> Context<'_, 's, H, L> {
+    fn cx(&self) -> Context<'_, 's, Simulated, L> {
         let root = &self.roots[self.files.system(self.directory)];
         Context::new(root, root)
     }
 
     /// Returns the first file system, and a context at the working directory.
-    pub(super) fn first(&self) -> (&'s Vfs<H, L>, Context<'_, 's, H, L>) {
+    pub(super) fn first(&self) -> (&'s Vfs<Simulated, L>, Context<'_, 's, Simulated, L>) {
         (&self.files.systems[0], Context::new(&self.roots[0], &self.at))
     }
 
@@ -133,12 +133,12 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
     }
 
     /// Takes references to root and working directory for a forked process, which gives them back as it ends.
-    pub(super) fn take_paths(&self) -> [Path<'s, H, L>; 2] {
+    pub(super) fn take_paths(&self) -> [Path<'s, Simulated, L>; 2] {
         [self.roots[0].clone(), self.at.clone()]
     }
 
     /// Returns the path of an open file of the first file system.
-    pub(super) fn path_of(&self, file: &File<'s, H, L>) -> Result<Vec<u8>> {
+    pub(super) fn path_of(&self, file: &File<'s, Simulated, L>) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
         Ok(first.d_path(&cx, file.path())?)
     }
@@ -208,12 +208,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L>
     }
 }
 
-fn write<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
-    file: &File<'_, H, L>,
-    offset: u64,
-    block: &[u8],
-    sync: bool,
-) -> Result<()> {
+fn write<L: LockSet<Sim>>(file: &File<'_, Simulated, L>, offset: u64, block: &[u8], sync: bool) -> Result<()> {
     ensure!(file.write(offset, block)? == block.len(), "a block did not fit");
     if sync {
         file.sync();

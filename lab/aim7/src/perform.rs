@@ -13,9 +13,9 @@ use super::kernel::{Mm, Socket, charge, costs};
 use super::meter::Comm;
 use super::programs::Program;
 use anyhow::{Context, Result, ensure};
-use turnwise_bench::environment::Environment;
-use turnwise_vfs::Host;
-use turnwise_vfs::{File, LockSet, Work};
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
+use turnwise_vfs::{File, Host, LockSet, Work};
 
 /// Entries of a directory that are read at a time.
 const ENTRIES: u32 = 100;
@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
+impl<L: LockSet<Sim>> Child<'_, L> {
     /// Does what comes before the first round.
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
@@ -62,7 +62,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
                 self.open_channel(channel, fresh)?;
             }
             Step::Shared { .. } if self.semaphore.is_none() => {
-                H::charge(Work::Call);
+                Simulated::charge(Work::Call);
                 let made = Semaphore::new(&self.site.kernel.ipc, self.task.pid);
                 self.semaphore = Some(made.context("another process has a semaphore with this process's number")?);
             }
@@ -101,7 +101,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
             Step::CreateClose { .. } if self.once() => self.home.remove_created()?,
             Step::Links { .. } if self.once() => self.home.remove_linked()?,
             Step::Shared { .. } if self.once() => {
-                H::charge(Work::Call);
+                Simulated::charge(Work::Call);
                 if let Some(semaphore) = self.semaphore.take() {
                     semaphore.remove(&self.site.kernel.ipc);
                 }
@@ -113,17 +113,17 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
 
     /// Gives 64 KiB back, and requests them again in 16 steps.
     fn give_back_and_ask(&mut self) {
-        H::charge(Work::Call);
+        Simulated::charge(Work::Call);
         self.task.mm.adjust(-i64::from(BREAKS));
         for _ in 0..BREAKS {
-            H::charge(Work::Call);
+            Simulated::charge(Work::Call);
             self.task.mm.adjust(1);
         }
     }
 
     fn touch_pages(&mut self, breaks: u32, faults: u32) {
         for _ in 0..breaks {
-            H::charge(Work::Call);
+            Simulated::charge(Work::Call);
             self.task.mm.adjust(1);
         }
         for _ in 0..faults {
@@ -134,7 +134,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// Forks a process that does something and ends, and waits for it.
     fn fork(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let kernel = &self.site.kernel;
-        charge::<H>(costs::FORK);
+        charge(costs::FORK);
         kernel.zones.take_stack();
         let mm = self.task.mm.fork(kernel);
         self.settle_in(PARENT_FAULTS);
@@ -142,7 +142,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
         let child = kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let (parent, comm) = (std::mem::replace(&mut self.task, child), self.comm);
         let done = work(self);
-        charge::<H>(costs::EXIT);
+        charge(costs::EXIT);
         self.task.mm.exit(kernel);
         drop(paths);
         let child = std::mem::replace(&mut self.task, parent);
@@ -154,7 +154,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
 
     fn becomes(&mut self, comm: Comm) {
         self.comm = comm;
-        H::Platform::becomes(comm.name());
+        Sim::becomes(comm.name());
     }
 
     /// Runs the processes of a script, each the child of the one before: the last becomes the program that the script
@@ -179,7 +179,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// kernel works on behalf of the former program.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
-        charge::<H>(costs::EXEC);
+        charge(costs::EXEC);
         let mut program = Program::open(&self.home, comm)?;
         self.task.mm.exit(kernel);
         self.task.mm = Mm::fresh(kernel);
@@ -197,13 +197,13 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     /// Maps the open parts of a program from this one on, and changes the protection of some of them.
-    fn map(&mut self, program: &Program<'_, H, L>, from: usize) -> Result<()> {
+    fn map(&mut self, program: &Program<'_, L>, from: usize) -> Result<()> {
         for &(image, ref part) in program.mappings(from) {
             self.task.mm.map(image, &self.site.kernel);
             self.profile(part)?;
         }
         for (_, part) in program.protections(from) {
-            H::charge(Work::Call);
+            Simulated::charge(Work::Call);
             self.task.mm.protect();
             self.profile(part)?;
         }
@@ -211,7 +211,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     /// Has a profiler ask for the path of a part that was mapped, or got another protection.
-    fn profile(&mut self, part: &File<'_, H, L>) -> Result<()> {
+    fn profile(&mut self, part: &File<'_, Simulated, L>) -> Result<()> {
         if self.site.setup.profiler {
             self.home.profile_mapping(part)?;
             self.meters.at(self.comm).paths += 1;
@@ -225,7 +225,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     fn signal(&mut self) -> Result<()> {
-        H::charge(Work::Call);
+        Simulated::charge(Work::Call);
         self.task.send(SIGNAL);
         ensure!(self.task.handle() == Some(SIGNAL), "a signal got lost");
         Ok(())
@@ -233,14 +233,14 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
 
     fn identity(&mut self) -> Result<()> {
         self.home.working_directory()?;
-        H::charge(Work::Call);
+        Simulated::charge(Work::Call);
         self.home.terminal_name()?;
         self.meters.at(self.comm).paths += 1;
         self.home.look_up_names()?;
         // Reading them: the terminal's name, too, the user by name and by number, the group; the rest is four calls.
-        H::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });
+        Simulated::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });
         for _ in 0..4 {
-            H::charge(Work::Call);
+            Simulated::charge(Work::Call);
         }
         Ok(())
     }
@@ -262,8 +262,8 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// Passes a message of 1 to 4096 bytes, there and back.
     fn pass(&mut self, kind: Channel) -> Result<()> {
         let bytes = 1 << self.chance.u32(0..=MESSAGE_BYTES.ilog2());
-        H::charge(Work::Call);
-        H::charge(Work::Call);
+        Simulated::charge(Work::Call);
+        Simulated::charge(Work::Call);
         let channel = self.channels[kind as usize].as_ref().context("no channel is open")?;
         let arrived = channel.pass(&mut self.message[..bytes]);
         ensure!(arrived == bytes, "{arrived} of {bytes} bytes arrived");
@@ -271,7 +271,7 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     fn operate(&mut self, by: i64) {
-        H::charge(Work::Call);
+        Simulated::charge(Work::Call);
         if let Some(semaphore) = &self.semaphore {
             semaphore.operate(by);
         }

@@ -12,8 +12,8 @@ use super::files::CREATE;
 use super::home::Home;
 use super::meter::Comm;
 use anyhow::{Context as _, Result, ensure};
-use turnwise_bench::environment::Environment;
-use turnwise_vfs::Host;
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Vfs};
 
 /// Entries of the directory of programs, in addition to those that are run.
@@ -51,10 +51,7 @@ const USERS_FILE: &str = "/etc/passwd";
 const GROUPS_FILE: &str = "/etc/group";
 
 /// Puts all of that into the first file system.
-pub(super) fn furnish<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
-    first: &Vfs<H, L>,
-    cx: &Context<'_, '_, H, L>,
-) -> Result<()> {
+pub(super) fn furnish<L: LockSet<Sim>>(first: &Vfs<Simulated, L>, cx: &Context<'_, '_, Simulated, L>) -> Result<()> {
     for directory in ["/bin", "/dev", "/etc", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
         first.mkdir(cx, directory.as_bytes(), 0o755)?;
     }
@@ -78,15 +75,15 @@ fn library(name: &str) -> String {
 }
 
 /// An opened program, and its opened libraries.
-pub(super) struct Program<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
-    parts: Vec<(usize, File<'s, H, L>)>,
+pub(super) struct Program<'s, L: LockSet<Sim>> {
+    parts: Vec<(usize, File<'s, Simulated, L>)>,
     libraries: &'static [&'static str],
 }
 
-impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H, L> {
+impl<'s, L: LockSet<Sim>> Program<'s, L> {
     /// Returns what the kernel does before the process has its new name: it finds and opens the program, behind a
     /// script its shell, and what it maps with a program.
-    pub(super) fn open(home: &Home<'s, H, L>, comm: Comm) -> Result<Self> {
+    pub(super) fn open(home: &Home<'s, L>, comm: Comm) -> Result<Self> {
         let (image, path, libraries) = match comm {
             Comm::Ls => (LS, "/bin/ls", LIBRARIES.len()),
             Comm::True | Comm::Sh | Comm::Reaim => (SHELL, "/bin/sh", SHELL_LIBRARIES),
@@ -100,7 +97,7 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
     }
 
     /// Opens the next library; `false`: there is none. The program itself does that.
-    pub(super) fn open_library(&mut self, home: &Home<'s, H, L>) -> Result<bool> {
+    pub(super) fn open_library(&mut self, home: &Home<'s, L>) -> Result<bool> {
         let Some((next, rest)) = self.libraries.split_first() else { return Ok(false) };
         let image = FIRST_LIBRARY + self.parts.len() - 1;
         self.parts.push((image, home.open(&library(next))?));
@@ -109,12 +106,12 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
     }
 
     /// Returns its open parts from this one on with their numbers, each as often as it is mapped.
-    pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
+    pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, Simulated, L>)> {
         self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
     }
 
     /// Returns the same, each as often as it gets another protection.
-    pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
+    pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, Simulated, L>)> {
         let times = |image: usize| if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS };
         self.parts[from..].iter().flat_map(move |part| std::iter::repeat_n(part, times(part.0)))
     }
@@ -125,15 +122,15 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
     }
 }
 
-impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L> {
+impl<'s, L: LockSet<Sim>> Home<'s, L> {
     /// Opens a file of the first file system.
-    fn open(&self, path: &str) -> Result<File<'s, H, L>> {
+    fn open(&self, path: &str) -> Result<File<'s, Simulated, L>> {
         let (first, cx) = self.first();
         first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0).with_context(|| format!("open {path}"))
     }
 
     /// Has a profiler ask for the path of what has just been mapped.
-    pub(super) fn profile_mapping(&self, part: &File<'s, H, L>) -> Result<()> {
+    pub(super) fn profile_mapping(&self, part: &File<'s, Simulated, L>) -> Result<()> {
         let path = self.path_of(part)?;
         ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
         Ok(())

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use turnwise_sim::experiment::{Mark, Window};
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapshot};
-use turnwise_simbench::host::Simulated;
 use turnwise_simbench::{functions, profile};
 use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::{WithSet, with_set};
@@ -168,7 +167,7 @@ impl UserStates {
 fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
     let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
-    let site = simulation.build(|| Site::<Simulated, L>::new(&plan.setup, plan.users));
+    let site = simulation.build(|| Site::<L>::new(&plan.setup, plan.users));
     let site = Rc::new(site?);
     let users = Rc::new(UserStates::new(plan.users));
     for number in 0..plan.users {
@@ -214,7 +213,7 @@ fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     Ok(outcome_of(plan, &users, begin, end))
 }
 
-fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: u32, length: Length) -> Result<()> {
+fn user<L: LockSet<Sim>>(site: &Site<L>, users: &UserStates, number: u32, length: Length) -> Result<()> {
     let mut child = Sim::in_kernel(|| Child::new(site, number))?;
     let user = number as usize;
     match length {

@@ -20,30 +20,9 @@ pub trait Environment: Platform {
     #[track_caller]
     fn think(seed: u64, amount: u32, jitter: Self::Jitter) -> u64;
 
-    /// Computes for about `ns` nanoseconds. Returns something that depends on `seed`.
-    #[track_caller]
-    fn compute(seed: u64, ns: u64) -> u64;
-
     /// Sleeps for `time`.
     #[track_caller]
     fn sleep(time: Duration);
-
-    /// Returns nanoseconds since some beginning. Reading it costs nothing in the simulator, so that what is measured
-    /// does not change.
-    fn stamp() -> u64;
-
-    /// Notes that the calling thread has made progress, for detectors of stuck threads.
-    fn progress() {}
-
-    /// Does `call` as a system call of a kernel that is not preemptible, where that can be had.
-    #[inline]
-    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
-        call()
-    }
-
-    /// Makes the calling thread run this program from now on: a simulator's profile distinguishes programs.
-    #[inline]
-    fn becomes(_command: &'static str) {}
 
     /// Prepares a thread that will sleep, before its first operation.
     fn prepare_to_sleep() {}
@@ -68,16 +47,8 @@ impl Environment for Native {
         work::work(seed, work::about(seed, amount))
     }
 
-    fn compute(seed: u64, ns: u64) -> u64 {
-        work::work(seed, work::steps_of_ns(ns))
-    }
-
     fn sleep(time: Duration) {
         std::thread::sleep(time);
-    }
-
-    fn stamp() -> u64 {
-        <Native as Platform>::now()
     }
 
     /// Makes sleeps exact: the kernel otherwise rounds them up by 50 us.

@@ -5,13 +5,12 @@
 //! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
 //! | `adapt/` | locks of all kinds, in the shape that the workloads want |
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references, monitors |
-//! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
+//! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; how fair it was; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs` | the results |
 //! | `verdict.rs` | the summary of all cells: the geometric mean, the worst, the least fair |
 //! | `published.rs`, `published.toml` | what the five papers published |
 //! | `papers.rs` | that, next to what was measured |
-//! | `stats.rs` | fairness |
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
 //! | `neighbour.rs` | a process that keeps a CPU busy during a sample |
 //! | `plugin.rs` | `--plugin`: locks in shared objects |
@@ -40,7 +39,6 @@ pub mod samples;
 pub mod setting;
 pub mod simulated;
 pub mod situation;
-pub mod stats;
 pub mod subject;
 pub mod verdict;
 pub mod work;

@@ -21,12 +21,13 @@ pub trait Probe {
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64);
     /// Records a wait of this many nanoseconds, by a clock of the workload.
     fn waited(&mut self, _kind: Kind, _ns: u64) {}
-}
-
-/// A probe of one thread.
-pub trait Recorder: Probe {
-    /// Returns what it has seen.
-    fn into_waits(self) -> Option<Box<WaitTimes>>;
+    /// Returns the waits of its thread, if it has recorded them.
+    fn into_waits(self) -> Option<Box<WaitTimes>>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// A probe that observes nothing.
@@ -39,12 +40,6 @@ impl Probe for Untimed {
     }
     #[inline(always)]
     fn record(&mut self, _kind: Kind, _asked: u64, _acquired: u64) {}
-}
-
-impl Recorder for Untimed {
-    fn into_waits(self) -> Option<Box<WaitTimes>> {
-        None
-    }
 }
 
 /// Times them.
@@ -88,16 +83,13 @@ impl Probe for Timed {
     fn waited(&mut self, kind: Kind, ns: u64) {
         record(&mut self.waits, kind, ns);
     }
+    fn into_waits(self) -> Option<Box<WaitTimes>> {
+        Some(self.waits)
+    }
 }
 
 /// Records a wait. Out of line: the lock has been released, and every lock has its own copy of the callers.
 #[inline(never)]
 fn record(waits: &mut WaitTimes, kind: Kind, ns: u64) {
     waits.get_mut(kind).saturating_record(ns);
-}
-
-impl Recorder for Timed {
-    fn into_waits(self) -> Option<Box<WaitTimes>> {
-        Some(self.waits)
-    }
 }

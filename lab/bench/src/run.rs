@@ -6,13 +6,12 @@
 
 use crate::energy;
 use crate::neighbour::{BusyProcess, nth_cpu};
-use crate::probe::{Probe, Recorder, Timed, Untimed};
+use crate::probe::{Probe, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
-use crate::stats::fairness;
 use anyhow::Context;
 use hdrhistogram::Histogram;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use turnwise_present::cpus::stay_on;
@@ -119,6 +118,16 @@ impl Roles {
             }
             _ => fairness(&totals),
         }
+    }
+}
+
+/// Returns how fairly a lock served its threads, least over most: 1 is fair, 0 means that some thread got nothing (or
+/// all threads).
+#[must_use]
+pub fn fairness(ops: &[u64]) -> f64 {
+    match (ops.iter().min(), ops.iter().max()) {
+        (Some(&least), Some(&most)) if most > 0 => least as f64 / most as f64,
+        _ => 0.0,
     }
 }
 
@@ -305,28 +314,9 @@ struct Arena<'a> {
     tallies: Vec<Tally>,
     /// The clocks of the threads' CPU time; zero: not begun.
     clocks: Vec<AtomicI32>,
-    gate: Gate,
+    /// Holds the threads back until all are there.
+    gate: OnceLock<()>,
     quota: Option<Quota>,
-}
-
-/// Holds the threads back until all are there.
-#[derive(Default)]
-struct Gate {
-    open: Mutex<bool>,
-    opened: Condvar,
-}
-
-impl Gate {
-    #[inline(never)]
-    fn pass(&self) {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.opened.wait_while(open, |open| !*open).unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn open(&self) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.opened.notify_all();
-    }
 }
 
 /// A thread's place in it.
@@ -351,7 +341,7 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
         stop: Apart(AtomicBool::new(false)),
         tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
         clocks: (0..plan.threads).map(|_| AtomicI32::new(0)).collect(),
-        gate: Gate::default(),
+        gate: OnceLock::new(),
         quota: plan.situation.quota.map(Quota::enter).transpose()?,
     };
     let _busy = match plan.situation.neighbour {
@@ -377,7 +367,7 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
             arena.stop.0.store(true, Relaxed);
             body.stop();
         }
-        arena.gate.open();
+        arena.gate.get_or_init(|| ());
         let threads = threads.with_context(|| format!("cannot start {} threads", plan.threads))?;
         let (stopped, mut outcome) = observe(&arena);
         body.stop();
@@ -417,12 +407,12 @@ impl WaitTimes {
 
 /// Runs a thread's operations with one probe. Its own function, so that nothing else shares its registers.
 #[inline(never)]
-fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_>, mut probe: P) -> Share {
+fn operate<W: Workload, P: Probe>(bout: &Trial<W>, context: &ThreadContext<'_>, mut probe: P) -> Share {
     let &ThreadContext { arena, number, tally } = context;
     let work = bout.work;
     let mut local = work.local(arena.plan.roles, number);
     work.prepare();
-    arena.gate.pass();
+    arena.gate.wait();
     let lock = bout.lock.lock();
     let more = work.batch(arena.plan.threads) - 1;
     let mut done = Counts::default();
@@ -508,5 +498,18 @@ impl Snapshot {
             drain: Duration::ZERO,
             waits: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_least_over_most() {
+        assert_eq!(fairness(&[50, 100]), 0.5);
+        assert_eq!(fairness(&[0, 100]), 0.0);
+        assert_eq!(fairness(&[7]), 1.0);
+        assert_eq!(fairness(&[0, 0]), 0.0);
     }
 }

@@ -22,6 +22,12 @@ impl Jitter {
         let most = ns * u64::from(self.percent) / 100;
         if most == 0 { ns } else { ns - most + chance(2 * most + 1) }
     }
+
+    /// Computes for about `ns` without a lock.
+    #[track_caller]
+    pub fn think(self, ns: u64) {
+        Sim::compute_ahead(self.about(ns, Sim::chance));
+    }
 }
 
 /// An amount of work is its nanoseconds.
@@ -40,35 +46,13 @@ impl Environment for Sim {
 
     #[track_caller]
     fn think(seed: u64, amount: u32, jitter: Jitter) -> u64 {
-        Sim::compute_ahead(jitter.about(amount.into(), Sim::chance));
-        seed
-    }
-
-    #[track_caller]
-    fn compute(seed: u64, ns: u64) -> u64 {
-        Sim::compute(ns);
+        jitter.think(amount.into());
         seed
     }
 
     #[track_caller]
     fn sleep(time: Duration) {
         Sim::sleep(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    }
-
-    fn stamp() -> u64 {
-        Sim::time_ns()
-    }
-
-    fn progress() {
-        Sim::progress();
-    }
-
-    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
-        Sim::in_kernel(call)
-    }
-
-    fn becomes(command: &'static str) {
-        Sim::becomes(command);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hint::black_box;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Runs `steps` dependent steps from `seed`: each needs the result of the one before, so none can overlap.
@@ -63,22 +63,6 @@ fn calibrate(target_ns: f64) -> u32 {
         steps = (steps * target_ns / cost).clamp(1.0, MOST);
     }
     steps.round() as u32
-}
-
-/// Times of this length are measured, once, and others follow from them.
-const MEASURED_NS: u64 = 100_000;
-static STEPS: LazyLock<u32> = LazyLock::new(|| steps_for(Duration::from_nanos(MEASURED_NS)));
-
-/// Measures what [`steps_of_ns`] needs, before it becomes time-critical.
-pub fn prepare() {
-    LazyLock::force(&STEPS);
-}
-
-/// Returns how many steps take about `ns` nanoseconds, by a measurement that is made once.
-#[must_use]
-pub fn steps_of_ns(ns: u64) -> u32 {
-    let steps = ns.saturating_mul(u64::from(*STEPS)) / MEASURED_NS;
-    u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -8,10 +8,9 @@ use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::{self, Lock, Protected};
 use turnwise_bench::load::monitor::{self, Broadcast, Inside, Monitor, Pattern, PingPong, Queue, Tell};
 use turnwise_bench::load::shared::{self, Record, SharedLock};
-use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section};
+use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section, fairness};
 use turnwise_bench::samples::Samples;
 use turnwise_bench::situation::{Arrivals, Neighbour, Situation};
-use turnwise_bench::stats::fairness;
 use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
 
 const MOMENT: Plan = Plan {

@@ -96,28 +96,15 @@ impl Calibration {
     }
 }
 
-/// How thoroughly to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Fewer repetitions, for a first impression.
-    pub quick: bool,
-}
-
-impl Effort {
-    fn pick<T>(self, full: T, quick: T) -> T {
-        if self.quick { quick } else { full }
-    }
-}
-
 /// Called at each step with its name, its place, and the number of steps.
 pub type Watch<'a> = &'a mut dyn FnMut(&str, usize, usize);
 
-/// Measures this machine.
+/// Measures this machine; `quick`: with fewer repetitions, for a first impression.
 ///
 /// # Errors
 /// The architecture has no way to measure; the kernel does not report which CPUs may be used; threads cannot be started
 /// or pinned; there are more nodes than the simulator supports.
-pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
+pub fn measure(quick: bool, watch: Watch<'_>) -> Result<Calibration> {
     if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         bail!("calibrate measures x86-64 and arm64, not {}: write a machine file by hand", std::env::consts::ARCH);
     }
@@ -129,10 +116,10 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     let mut notes = grid.notes.clone();
     notes.extend(warnings(&machine, grid.cpus.len()));
     let others = others::Watch::begin();
-    let work = Work { effort, grid: &grid, tree: &tree, line_bytes: tree.line_bytes.unwrap_or(64) };
+    let work = Work { quick, grid: &grid, tree: &tree, line_bytes: tree.line_bytes.unwrap_or(64) };
     let figures = work.figures(root, machine.kernel.as_deref().unwrap_or_default(), watch)?;
     notes.extend(others.and_then(|others| others.end()).into_iter().flat_map(|others| others.notes()));
-    let (quick, seconds) = (effort.quick, begin.elapsed().as_secs_f64());
+    let seconds = begin.elapsed().as_secs_f64();
     let idle_driver = sysfs::idle_driver(root);
     let found = Calibration::of(machine, grid, tree.line_bytes, figures);
     Ok(Calibration { commit, quick, seconds, idle_driver, notes, ..found })
@@ -152,7 +139,7 @@ fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
 
 /// All measurements, in order.
 struct Work<'a> {
-    effort: Effort,
+    quick: bool,
     grid: &'a Grid,
     tree: &'a Tree,
     line_bytes: u32,
@@ -173,14 +160,18 @@ impl Steps<'_> {
 }
 
 impl Work<'_> {
+    fn pick<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
     fn figures(&self, root: &Path, release: &str, watch: Watch<'_>) -> Result<Vec<Figure>> {
-        let pairs = self.grid.pairs(self.effort.pick(3, 1));
+        let pairs = self.grid.pairs(self.pick(3, 1));
         let all = 6 + pairs.len() * KINDS.len() + self.grid.memory_pairs().len();
         let mut steps = Steps { watch, done: 0, all };
         steps.step("instructions");
         clock::prepare();
         let first = self.grid.cpus[0];
-        let batches = self.effort.pick(200, 50);
+        let batches = self.pick(200, 50);
         let mut figures = team::on(first.cpu, || cpu::instructions(batches))?;
         steps.step("threads of a core");
         figures.extend(cpu::smt(self.grid, batches)?);
@@ -190,7 +181,7 @@ impl Work<'_> {
         steps.step("sleeping and waking");
         let sleeping = system::Sleeping {
             grid: self.grid,
-            quick: self.effort.quick,
+            quick: self.quick,
             syscall_ns: value(&figures, "system.syscall"),
             clock_ns: value(&figures, "cpu.clock"),
             known: &figures,
@@ -198,7 +189,7 @@ impl Work<'_> {
         let found = sleeping.figures()?;
         figures.extend(found);
         steps.step("time slices");
-        let slices = scheduler::slices(first.cpu, self.effort.pick(1_000_000_000, 300_000_000))?;
+        let slices = scheduler::slices(first.cpu, self.pick(1_000_000_000, 300_000_000))?;
         let cpus = sysfs::online(root).unwrap_or(self.grid.cpus.len() as u32);
         figures.extend(Settings::read(root, release, cpus).figures(&slices));
         Ok(figures)
@@ -214,10 +205,10 @@ impl Work<'_> {
             grid: self.grid,
             line_bytes: self.line_bytes,
             lose_bytes: self.tree.own_cache_bytes.map_or(LOSE_BYTES, |bytes| (4 * bytes).min(MOST_BYTES)),
-            rounds: self.effort.pick(202, 27),
+            rounds: self.pick(202, 27),
             hits,
         };
-        let pairs = self.grid.pairs(self.effort.pick(3, 1));
+        let pairs = self.grid.pairs(self.pick(3, 1));
         for kind in &KINDS {
             for (&class, pairs) in &pairs {
                 steps.step(&format!("lines, {}", figure::class(class)));
@@ -229,10 +220,10 @@ impl Work<'_> {
             figures.push(transfers.after_a_read(class, pairs)?);
         }
         steps.step("readers at once");
-        figures.push(transfers::read_occupancy(&transfers, self.effort.pick(8, 4))?);
+        figures.push(transfers::read_occupancy(&transfers, self.pick(8, 4))?);
         for (class, (from, at)) in self.grid.memory_pairs() {
             steps.step(&format!("memory, {}", figure::class(class)));
-            figures.push(cpu::memory(class, from, at, self.effort.pick(15, 5), self.line_bytes)?);
+            figures.push(cpu::memory(class, from, at, self.pick(15, 5), self.line_bytes)?);
         }
         Ok(())
     }

@@ -104,11 +104,11 @@ locks! {
     "rwsem-xadd-fast-stealing": rwsem_xadd(RwsemXadd<rwsem_xadd::FastStealing, P>) =
         rwsem("RwsemXadd<FastStealing>", "xadd rwsem, writers steal before they wait, too (Linux 3.10)", STEAL);
     "d-count-under-lock": d_count(DCount<d_count::UnderLock, P>) =
-        d_count("DCount<UnderLock>", "Linux 3.10: d_count under d_lock");
+        d_count("TwoWords<false>", "Linux 3.10: d_count under d_lock");
     "d-count-cmpxchg": d_count(DCount<d_count::CmpXchg, P>) =
-        d_count("DCount<CmpXchg>", "version 3: d_count by compare-exchange above 1");
+        d_count("TwoWords<true>", "version 3: d_count by compare-exchange above 1");
     "d-count-lockref": d_count(DCount<d_count::LockRef, P>) =
-        d_count("DCount<LockRef>", "Linux 3.12: d_count and d_lock in one word");
+        d_count("OneWord", "Linux 3.12: d_count and d_lock in one word");
     "rename-lock-exclusive": rename_lock(RenameLock<rename_lock::Exclusive, P>) =
         lineage("RenameLock<Exclusive>", "Linux 3.10: d_path shuts all others out", "dcache", Nature::KERNEL_RWLOCK)
             .order(FIFO);

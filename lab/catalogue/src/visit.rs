@@ -8,7 +8,7 @@ use turnwise::reentrant::Threads;
 use turnwise::{
     LockRef, Permits, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore,
 };
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::d_count::Count;
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
@@ -78,7 +78,7 @@ pub trait Visit<P: Threads>: Sized {
         self.shared(lock)
     }
     /// Visits a version of the count of a dentry.
-    fn d_count<V: d_count::Policy>(self, lock: Of<DCount<V, P>>) -> Self::Out {
+    fn d_count<C: Count<Platform = P> + Debug>(self, lock: Of<C>) -> Self::Out {
         self.counted(lock)
     }
     /// Visits a version of the lock around renames.
@@ -99,46 +99,24 @@ pub trait RefCount: Sync + 'static {
     fn count(&self) -> u64;
 }
 
-impl<P: Platform> RefCount for LockRef<P> {
-    fn new_in() -> Self {
-        LockRef::new_in(1)
-    }
-
-    #[inline]
-    fn get(&self) {
-        LockRef::get(self);
-    }
-
-    #[inline]
-    fn put(&self) {
-        LockRef::put(self);
-    }
-
-    fn count(&self) -> u64 {
-        LockRef::count(self).into()
-    }
-}
-
 /// `dget` and `dput`.
-impl<V: d_count::Policy, P: Platform> RefCount for DCount<V, P> {
+impl<C: Count> RefCount for C {
     fn new_in() -> Self {
-        let count: Self = RawLock::new_in();
-        count.get();
-        count
+        C::with_references(1)
     }
 
     #[inline]
     fn get(&self) {
-        DCount::get(self);
+        Count::get(self);
     }
 
     #[inline]
     fn put(&self) {
-        DCount::put(self);
+        self.put_quickly();
     }
 
     fn count(&self) -> u64 {
-        DCount::count(self).into()
+        Count::count(self).into()
     }
 }
 

@@ -47,7 +47,7 @@ const PRODUCT: Sibling =
 
 fn main() -> ExitCode {
     let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(PRODUCT).command {
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -20,7 +20,6 @@
 //! Unfair: readers that come and go keep a writer out for ever, and writers readers. At most `BIAS - 1` readers.
 
 use crate::wait;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
@@ -39,7 +38,7 @@ pub struct BiasedRwLock<P: Platform = DefaultPlatform> {
     word: P::U32,
 }
 
-unlocked!(BiasedRwLock);
+lock_basics!(BiasedRwLock, |lock| count: count(lock.word.load(Relaxed)));
 
 // SAFETY: a writer has taken the whole bias, so no other thread has a part of it; it acquires (biased.write) what
 // others released. Guards stay on their thread, whose preemption is off.
@@ -157,12 +156,6 @@ impl<P: Platform> BiasedRwLock<P> {
                 return;
             }
         }
-    }
-}
-
-impl<P: Platform> fmt::Debug for BiasedRwLock<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BiasedRwLock").field("count", &count(self.word.load(Relaxed))).finish()
     }
 }
 

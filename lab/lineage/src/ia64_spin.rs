@@ -34,7 +34,6 @@
 //! platform cannot, a waiter yields after each 10 us without success.
 
 use crate::wait;
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Pause, Platform, Preempt, SpinLimit, Word};
@@ -98,7 +97,7 @@ pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(Ia64SpinLock<V>);
+lock_basics!(Ia64SpinLock<V>, |lock| locked: lock.is_locked());
 
 // SAFETY: one thread makes the word held, and acquires (ia64.acquire) what the last owner released (ia64.release).
 // Guards stay on their thread, whose preemption is off.
@@ -193,12 +192,6 @@ fn stay_away<P: Platform>(ticks: u32) -> u64 {
     let nobody_writes = P::U32::new(0);
     let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
     ns
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for Ia64SpinLock<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ia64SpinLock").field("locked", &self.is_locked()).finish()
-    }
 }
 
 const _: () = assert!(size_of::<Ia64SpinLock<ExponentialCode>>() == 4, "one word");

@@ -22,10 +22,12 @@ macro_rules! versions {
     )*};
 }
 
-/// The const constructor of a lock, in all its versions if it has a `Policy`, and its `Default`.
-macro_rules! unlocked {
-    ($lock:ident $(<$version:ident>)?) => {
-        impl$(<$version: Policy>)? $lock$(<$version>)? {
+/// The const constructor of a lock, in all its versions, which a `Policy` distinguishes or a constant; its `Default`;
+/// and its `Debug`, which shows these fields.
+macro_rules! lock_basics {
+    ($lock:ident $(<$version:ident>)? $([const $number:ident: $of:ty])?,
+        |$this:ident| $($field:ident: $value:expr),*) => {
+        impl$(<$version: Policy>)? $(<const $number: $of>)? $lock$(<$version>)? $(<$number>)? {
             /// Creates an unlocked lock.
             #[must_use]
             pub const fn new() -> Self {
@@ -34,9 +36,18 @@ macro_rules! unlocked {
             }
         }
 
-        impl$(<$version: Policy>)? Default for $lock$(<$version>)? {
+        impl$(<$version: Policy>)? $(<const $number: $of>)? Default for $lock$(<$version>)? $(<$number>)? {
             fn default() -> Self {
                 Self::new()
+            }
+        }
+
+        impl<$($version: Policy,)? $(const $number: $of,)? P: Platform> core::fmt::Debug
+            for $lock<$($version,)? $($number,)? P>
+        {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let $this = self;
+                f.debug_struct(stringify!($lock))$(.field(stringify!($field), &$value))*.finish()
             }
         }
     };

@@ -24,7 +24,6 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
@@ -40,7 +39,7 @@ pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
     line: KernelTicketLock<P>,
 }
 
-unlocked!(QueuedRwLock);
+lock_basics!(QueuedRwLock, |lock| count: format_args!("{:#x}", lock.count.load(Relaxed)), line: lock.line);
 
 // SAFETY: one writer sets its bit, when no reader is counted; it acquires (queued_rw.write) what others released.
 // Guards stay on their thread, whose preemption is off.
@@ -160,13 +159,6 @@ impl<P: Platform> QueuedRwLock<P> {
                 }
             }
         });
-    }
-}
-
-impl<P: Platform> fmt::Debug for QueuedRwLock<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count.load(Relaxed);
-        f.debug_struct("QueuedRwLock").field("count", &format_args!("{count:#x}")).field("line", &self.line).finish()
     }
 }
 

@@ -25,7 +25,6 @@
 use crate::biased_rwlock::BiasedRwLock;
 use crate::ticket::KernelTicketLock;
 use crate::wait;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
@@ -54,7 +53,7 @@ pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-unlocked!(RenameLock<V>);
+lock_basics!(RenameLock<V>, |lock| sequence: lock.sequence.load(Relaxed), locked: lock.is_locked());
 
 // SAFETY: the lock inside has one writer at a time, and keeps the other guarantees of `RawLock`.
 unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
@@ -144,13 +143,6 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
     pub fn read_retry(&self, sequence: u32) -> bool {
         // Relaxed: the loads of what is protected acquire, so this one cannot come before them.
         self.sequence.load(Relaxed) != sequence
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for RenameLock<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sequence = self.sequence.load(Relaxed);
-        f.debug_struct("RenameLock").field("sequence", &sequence).field("locked", &self.is_locked()).finish()
     }
 }
 

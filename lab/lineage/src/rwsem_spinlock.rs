@@ -20,7 +20,6 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait::{Kind, List, Locked, Waiter};
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{DefaultPlatform, Platform, Word};
@@ -51,7 +50,9 @@ pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(RwsemSpinlock<V>);
+lock_basics! { RwsemSpinlock<V>, |lock|
+    activity: lock.activity.load(Relaxed).cast_signed(), list: !lock.list.is_empty()
+}
 
 // SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other owner with it, and
 // orders all sections. Guards stay on their thread, as in a kernel.
@@ -182,13 +183,6 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         }
         self.activity.store(self.activity.load(Relaxed) + granted, Relaxed);
         granted
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for RwsemSpinlock<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let activity = self.activity.load(Relaxed).cast_signed();
-        f.debug_struct("RwsemSpinlock").field("activity", &activity).field("list", &!self.list.is_empty()).finish()
     }
 }
 

@@ -32,7 +32,6 @@
 
 use crate::ticket::KernelTicketLock;
 use crate::wait::{Kind, List, Locked, Waiter};
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -84,7 +83,7 @@ pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(RwsemXadd<V>);
+lock_basics!(RwsemXadd<V>, |lock| count: format_args!("{:#x}", lock.load()), list: !lock.list.is_empty());
 
 // SAFETY: the count admits one writer when no thread is active; it acquires (rwsem_xadd.write) what others released.
 // Guards stay on their thread, as in a kernel.
@@ -350,13 +349,6 @@ fn joins<P: Platform>(list: &Locked<'_, P>) -> i64 {
 /// Returns what a waiter that leaves the list adds to the count.
 fn leaves<P: Platform>(list: &Locked<'_, P>, waiter: &Waiter<P>) -> i64 {
     if list.is_alone(waiter) { -WAITING } else { 0 }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for RwsemXadd<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, list) = (self.load(), !self.list.is_empty());
-        f.debug_struct("RwsemXadd").field("count", &format_args!("{count:#x}")).field("list", &list).finish()
-    }
 }
 
 const _: () = assert!(size_of::<RwsemXadd<Fifo>>() == size_of::<RwsemXadd<FastStealing>>(), "stealing is free");

@@ -23,7 +23,6 @@
 //! waiter may be off its CPU: a waiter yields every 10 us. Only "first come, first served" bounds a wait.
 
 use crate::wait;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Preempt, Word};
 use turnwise::raw::{GuardNoSend, RawLock};
@@ -35,7 +34,7 @@ pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
     head: P::U32,
 }
 
-unlocked!(KernelTicketLock);
+lock_basics!(KernelTicketLock, |lock| head: lock.head.load(Relaxed), tail: lock.tail.load(Relaxed));
 
 // SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn (kernel_ticket.turn) comes
 // after the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.
@@ -100,13 +99,6 @@ impl<P: Platform> KernelTicketLock<P> {
         wait::spin_until::<P, _>(&self.head, |head| head == ticket);
         // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve, as in `lock`.
         self.head.load(Acquire);
-    }
-}
-
-impl<P: Platform> fmt::Debug for KernelTicketLock<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (head, tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
-        f.debug_struct("KernelTicketLock").field("head", &head).field("tail", &tail).finish()
     }
 }
 

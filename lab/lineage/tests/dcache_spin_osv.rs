@@ -4,7 +4,7 @@
 use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
+use turnwise_lineage::d_count::{CmpXchg, Count, DCount, LockRef, Put, UnderLock};
 use turnwise_lineage::ia64_spin::{
     ExponentialCode, ExponentialKept, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy,
 };
@@ -31,8 +31,8 @@ fn sizes_are_those_of_the_pages() {
 }
 
 /// Takes and gives back; returns which operations took the lock.
-fn counts<V: d_count::Policy>() -> (Vec<bool>, Vec<Put>) {
-    let count = DCount::<V>::default();
+fn counts<C: Count>() -> (Vec<bool>, Vec<Put>) {
+    let count = C::new_in();
     let gets = (1..=3).map(|n| {
         let locked = count.get();
         assert_eq!(count.count(), n);
@@ -49,10 +49,13 @@ fn counts<V: d_count::Policy>() -> (Vec<bool>, Vec<Put>) {
 #[test]
 fn counts_take_the_lock_as_their_policy_says() {
     let put = |last, locked| Put { last, locked };
-    assert_eq!(counts::<UnderLock>(), (vec![true; 3], vec![put(false, true), put(false, true), put(true, true)]));
+    assert_eq!(
+        counts::<DCount<UnderLock>>(),
+        (vec![true; 3], vec![put(false, true), put(false, true), put(true, true)])
+    );
     let edge = vec![put(false, false), put(false, false), put(true, true)];
-    assert_eq!(counts::<CmpXchg>(), (vec![true, true, false], edge.clone()));
-    assert_eq!(counts::<LockRef>(), (vec![false; 3], edge));
+    assert_eq!(counts::<DCount<CmpXchg>>(), (vec![true, true, false], edge.clone()));
+    assert_eq!(counts::<DCount<LockRef>>(), (vec![false; 3], edge));
 }
 
 #[test]
@@ -69,8 +72,8 @@ fn a_count_above_one_moves_while_somebody_has_the_lock() {
     assert_eq!((count.count(), count.put(), count.get_above_one()), (2, Put { last: false, locked: false }, false));
 }
 
-fn counted_by_many<V: d_count::Policy>() {
-    let count = DCount::<V>::default();
+fn counted_by_many<C: Count>() {
+    let count = C::new_in();
     std::thread::scope(|s| {
         for _ in 0..THREADS {
             s.spawn(|| {
@@ -88,9 +91,9 @@ fn counted_by_many<V: d_count::Policy>() {
 
 #[test]
 fn no_count_is_lost() {
-    counted_by_many::<UnderLock>();
-    counted_by_many::<CmpXchg>();
-    counted_by_many::<LockRef>();
+    counted_by_many::<DCount<UnderLock>>();
+    counted_by_many::<DCount<CmpXchg>>();
+    counted_by_many::<DCount<LockRef>>();
 }
 
 #[test]

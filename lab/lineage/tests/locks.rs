@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use turnwise::raw::{RawLock, RawRwLock};
+use turnwise_lineage::d_count::Count;
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
 use turnwise_lineage::{BiasedRwLock, DCount, Ia64SpinLock, KernelTicketLock, OsvMutex, QueuedRwLock, RenameLock};
 use turnwise_lineage::{

@@ -24,17 +24,6 @@ pub struct Unknown {
     pub whole: bool,
 }
 
-/// What the search found.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Found {
-    /// The constants, in the order of the unknowns.
-    pub values: Vec<f64>,
-    /// How far the figures are off with them.
-    pub misfit: f64,
-    /// How often they were evaluated.
-    pub evaluations: usize,
-}
-
 impl Unknown {
     /// Returns the constant at a place between its bounds, where 0 is the lower.
     fn at(&self, place: f64) -> f64 {
@@ -102,11 +91,12 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     }
 }
 
-/// Returns the constants within their bounds for which `misfit` is least, after at most about `rounds` simplex rounds.
+/// Returns the constants within their bounds for which `misfit` is least, after at most about `rounds` simplex rounds,
+/// in the order of the unknowns.
 ///
 /// # Errors
 /// Bounds make no sense, or `misfit` fails.
-pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Result<f64>) -> Result<Found> {
+pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Result<f64>) -> Result<Vec<f64>> {
     for Unknown { name, low, high, start, .. } in unknowns {
         ensure!(*low > 0.0 && low < high && (*low..=*high).contains(start), "{name}: {low} to {high}, from {start}");
     }
@@ -126,10 +116,7 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
         return Err(failure);
     }
     let places = run.state().get_best_param().cloned().unwrap_or(first);
-    let values = search.values(&places);
-    let misfit = search.evaluate(&values)?;
-    let evaluations = search.known.borrow().len();
-    Ok(Found { values, misfit, evaluations })
+    Ok(search.values(&places))
 }
 
 /// Returns how far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
@@ -149,7 +136,7 @@ mod tests {
     fn a_constant_is_found_and_again_the_same() {
         let search = || fit(&[A], 60, |v| Ok(distance(&[(v[0] * 3.0, 21.0)]))).expect("it can be evaluated");
         let found = search();
-        assert!((found.values[0] - 7.0).abs() < 0.1, "{found:?}");
+        assert!((found[0] - 7.0).abs() < 0.1, "{found:?}");
         assert_eq!(found, search());
     }
 
@@ -159,7 +146,7 @@ mod tests {
         let curve =
             |v: &[f64]| Ok(distance(&[(v[0] * 8.0 + v[1] * 64.0, 240.0), (v[0] * 64.0 + v[1] * 4096.0, 6016.0)]));
         let found = fit(&[A, b], 200, curve).expect("it can be evaluated");
-        assert!((found.values[0] - 20.9).abs() < 1.0 && (found.values[1] - 1.14).abs() < 0.1, "{found:?}");
+        assert!((found[0] - 20.9).abs() < 1.0 && (found[1] - 1.14).abs() < 0.1, "{found:?}");
     }
 
     #[test]
@@ -171,11 +158,12 @@ mod tests {
             Ok((v[0] - 100.0).abs())
         };
         let found = fit(&[whole], 40, misfit).expect("it can be evaluated");
-        assert_eq!((found.values[0], found.evaluations), (20.0, tried.len()));
+        assert_eq!(found, [20.0]);
         assert!(tried.iter().all(|v| (1.0..=20.0).contains(v) && v.fract() == 0.0), "{tried:?}");
+        let evaluations = tried.len();
         tried.sort_by(f64::total_cmp);
         tried.dedup();
-        assert_eq!(tried.len(), found.evaluations);
+        assert_eq!(tried.len(), evaluations);
     }
 
     #[test]

@@ -81,26 +81,20 @@ pub struct Context<'a> {
     pub pool: &'a Pool<'a>,
 }
 
-/// How to run several papers: as in [`Context`], except for where.
-#[derive(Clone, Copy)]
-pub struct Options {
-    /// Random seed.
-    pub seed: u64,
-    /// A short version.
-    pub quick: bool,
-    /// Simulations that run at a time, over all papers.
-    pub jobs: usize,
-}
-
 /// Runs papers side by side, so that while one waits for its last run, as each round of a fit does, the others
 /// continue; their reports in the order of `documents`. Those that are listed first, which take longest, go first.
+/// `quick`: in their short versions; `jobs`: simulations that run at a time, over all papers.
 ///
 /// # Errors
 /// That of the first paper that has one, when all are done.
-pub fn run_all(documents: &[&'static Paper], options: Options, progress: &ProgressBar) -> Result<Vec<PaperReport>> {
-    let turns = Turns::new(options.jobs);
-    let Options { seed, quick, .. } = options;
-    let turns = &turns;
+pub fn run_all(
+    documents: &[&'static Paper],
+    seed: u64,
+    quick: bool,
+    jobs: usize,
+    progress: &ProgressBar,
+) -> Result<Vec<PaperReport>> {
+    let turns = &Turns::new(jobs);
     std::thread::scope(|scope| {
         let start = |(rank, document): (usize, &&'static Paper)| {
             let document = *document;

@@ -49,6 +49,21 @@ pub fn takes_ns(work: Work) -> u64 {
     }
 }
 
+impl Simulated {
+    /// Drops what there is and frees its memory.
+    ///
+    /// # Safety
+    /// `at` comes from [`Host::allocate`] or [`Host::allocate_many`], and is no longer in use.
+    pub unsafe fn free<T: ?Sized + 'static>(at: NonNull<T>) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            let layout = Layout::for_value(at.as_ref());
+            at.drop_in_place();
+            Sim::free(at.cast(), layout);
+        }
+    }
+}
+
 impl Host for Simulated {
     type Platform = Sim;
     type Pin = SimPin;
@@ -78,21 +93,9 @@ impl Host for Simulated {
         NonNull::slice_from_raw_parts(first, count)
     }
 
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: guaranteed by the caller: from `allocate`, and not used any more.
-        unsafe {
-            at.drop_in_place();
-            Sim::free(at.cast(), Layout::new::<T>());
-        }
-    }
-
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
         // SAFETY: guaranteed by the caller: from `allocate_many`, and not used any more.
-        unsafe {
-            let layout = Layout::for_value(at.as_ref());
-            at.drop_in_place();
-            Sim::free(at.cast(), layout);
-        }
+        unsafe { Simulated::free(at) };
     }
 
     unsafe fn retire<T: 'static>(_pin: &SimPin, at: NonNull<T>) {

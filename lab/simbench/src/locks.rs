@@ -1,14 +1,15 @@
 //! Every lock that can be simulated: those of the catalogue.
 
-use super::run::{Plan, Run, counted, exclusive, shared};
+use super::run::{Plan, Run, cell};
 use anyhow::{Context, Result};
 use std::sync::LazyLock;
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::{McsLock, RawMcsLock, RawSeqRwLock};
 use turnwise_bench::adapt::raw::RawLocked;
 use turnwise_bench::adapt::seqlocks::{Blocking, Optimistic};
-use turnwise_bench::load::exclusive::Protected;
-use turnwise_bench::load::shared::Record;
+use turnwise_bench::load::counted::Counted;
+use turnwise_bench::load::exclusive::{Exclusive, Protected};
+use turnwise_bench::load::shared::{Record, Shared};
 use turnwise_catalogue::{Of, RefCount, Visit, visit};
 use turnwise_sim::Sim;
 
@@ -59,7 +60,7 @@ pub static LOCKS: LazyLock<Vec<SimLock>> = LazyLock::new(|| {
             name: "seqrwlock-blocking",
             help: "the same, readers keep writers out",
             sort,
-            run: shared::<Blocking<Sim>>,
+            run: cell::<Shared, Blocking<Sim>>,
         });
         std::iter::once(lock).chain(blocking)
     });
@@ -73,19 +74,19 @@ impl Visit<Sim> for Workload {
     type Out = (Sort, fn(&Plan) -> Result<Run>);
 
     fn exclusive<R: RawLock>(self, _: Of<R>) -> Self::Out {
-        (Sort::Exclusive, exclusive::<RawLocked<R, Protected>>)
+        (Sort::Exclusive, cell::<Exclusive, RawLocked<R, Protected>>)
     }
     fn shared<R: RawRwLock>(self, _: Of<R>) -> Self::Out {
-        (Sort::Shared, shared::<RawLocked<R, Record>>)
+        (Sort::Shared, cell::<Shared, RawLocked<R, Record>>)
     }
     fn mcs(self, _: Of<RawMcsLock<Sim>>) -> Self::Out {
-        (Sort::Exclusive, exclusive::<McsLock<Protected, Sim>>)
+        (Sort::Exclusive, cell::<Exclusive, McsLock<Protected, Sim>>)
     }
     fn sequence(self, _: Of<RawSeqRwLock<Sim>>) -> Self::Out {
-        (Sort::Sequence, shared::<Optimistic<Sim>>)
+        (Sort::Sequence, cell::<Shared, Optimistic<Sim>>)
     }
     fn counted<C: RefCount>(self, _: Of<C>) -> Self::Out {
-        (Sort::Counted, counted::<C>)
+        (Sort::Counted, cell::<Counted, C>)
     }
 }
 

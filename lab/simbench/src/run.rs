@@ -13,12 +13,9 @@ use std::cell::Cell as Mutable;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use turnwise_bench::load;
-use turnwise_bench::load::exclusive::{Lock, Protected};
-use turnwise_bench::load::shared::SharedLock;
+use turnwise_bench::load::{Load, Usage, Work, any_section};
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Jitter;
-use turnwise_catalogue::RefCount;
 use turnwise_sim::experiment::Window;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Perturb, Sim, Simulation, TraceEvent};
@@ -82,22 +79,12 @@ pub fn run(plan: &Plan) -> Result<Run> {
     })
 }
 
-/// Runs a cell with a lock for one thread at a time.
-pub(super) fn exclusive<L: Lock<Protected>>(plan: &Plan) -> Result<Run> {
-    let (section, jitter) = plan.section();
-    run_workload(plan, load::exclusive::any_section::<Sim, L>(section, jitter))
-}
-
-/// Runs a cell with a lock for readers and writers.
-pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
-    let (section, jitter) = plan.section();
-    run_workload(plan, load::shared::any_section::<Sim, L>(section, jitter)?)
-}
-
-/// Runs a cell with a count of references.
-pub(super) fn counted<C: RefCount>(plan: &Plan) -> Result<Run> {
-    let (section, jitter) = plan.section();
-    run_workload(plan, load::counted::any_section::<Sim, C>(section, jitter)?)
+/// Runs a cell in which threads use a lock or a count like this.
+pub(super) fn cell<U: Usage, L>(plan: &Plan) -> Result<Run>
+where
+    Load<(U, Sim, L), Work<Jitter>>: run::Workload,
+{
+    run_workload(plan, any_section::<U, Sim, L>(plan.workload.section, plan.workload.jitter)?)
 }
 
 impl Plan {
@@ -131,10 +118,6 @@ impl Plan {
             anyhow::bail!("machine {name} has no CPU {cpu}: it has {cpus}, from 0");
         }
         Ok(())
-    }
-
-    fn section(&self) -> (Section, Jitter) {
-        (self.workload.section, self.workload.jitter)
     }
 
     fn begin_ns(&self) -> u64 {
@@ -285,6 +268,7 @@ mod tests {
     use super::*;
     use crate::Sort;
     use turnwise::{RawLock, RawMutex};
+    use turnwise_bench::load::exclusive::{Exclusive, Lock, Protected};
     use turnwise_sim::spec;
 
     /// Gives every caller a copy and keeps the last one: what two threads in one critical section do to data.
@@ -318,8 +302,9 @@ mod tests {
         }
     }
 
-    static OPEN: SimLock = SimLock { name: "open", help: "", sort: Sort::Exclusive, run: exclusive::<OpenDoor> };
-    static ONE_WAY: SimLock = SimLock { name: "one-way", help: "", sort: Sort::Exclusive, run: exclusive::<OneWay> };
+    static OPEN: SimLock = SimLock { name: "open", help: "", sort: Sort::Exclusive, run: cell::<Exclusive, OpenDoor> };
+    static ONE_WAY: SimLock =
+        SimLock { name: "one-way", help: "", sort: Sort::Exclusive, run: cell::<Exclusive, OneWay> };
 
     fn plan(lock: &'static SimLock) -> Plan {
         let machine = spec::load("desktop-4").expect("it is built in");

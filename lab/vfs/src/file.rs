@@ -1,6 +1,6 @@
 //! Open files.
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{DirEntry, Kind, Stat};
 use crate::journal::Change;

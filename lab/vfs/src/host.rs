@@ -43,12 +43,6 @@ pub trait Host: Send + Sync + 'static {
     /// Returns memory for `count` values side by side.
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]>;
 
-    /// Drops the value and frees its memory.
-    ///
-    /// # Safety
-    /// `at` comes from [`Host::allocate`], and is no longer in use.
-    unsafe fn free<T: 'static>(at: NonNull<T>);
-
     /// Drops the values and frees their memory.
     ///
     /// # Safety
@@ -93,12 +87,6 @@ impl Host for Metal {
 
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]> {
         NonNull::from(Box::leak((0..count).map(make).collect::<Box<[T]>>()))
-    }
-
-    #[inline]
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: guaranteed by the caller: from `allocate`, which leaked a box, and not used any more.
-        drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {

@@ -30,7 +30,6 @@
 //! ```
 
 mod dcache;
-pub mod errno;
 mod file;
 pub mod host;
 pub mod inode;
@@ -41,12 +40,12 @@ mod path;
 mod vfs;
 mod walk;
 
-pub use errno::Errno;
 pub use file::File;
 pub use host::{Host, Metal, Work};
 pub use inode::{DirEntry as Entry, Kind, Stat};
 pub use locks::LockSet;
 pub use path::{Context, Follow, Path};
 pub use rustix::fs::OFlags as OpenFlags;
+pub use rustix::io::Errno;
 pub use vfs::{Config, Stats, Vfs};
 pub use walk::{LINKS_FOLLOWED_MAX, PATH_MAX};

@@ -10,7 +10,8 @@ use std::fmt;
 
 /// A counted reference to a place in the tree. Clone gets, drop puts.
 ///
-/// It always stands for an existing file, directory or other node, perhaps one whose name was removed.
+/// It always stands for an existing file, directory or other node, perhaps one whose name was removed; except for those
+/// of a directory's entries in `ops`, which never leave that.
 pub struct Path<'fs, H: Host, L: LockSet<H::Platform>> {
     pub(crate) fs: &'fs Vfs<H, L>,
     pub(crate) dentry: DentryPtr<H, L>,

@@ -10,10 +10,10 @@
 //! A hit is right: the dentry had this parent and this name when its place was loaded. A miss counts only if no rename
 //! came between (`find_for_sure`), and is repeated under `i_mutex`.
 
+use crate::Errno;
 use crate::Vfs;
 use crate::dcache::dentry::{Dentry, What};
 use crate::dcache::{Counter, DentryPtr, hash};
-use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{Inode, NAME_MAX};
 use crate::locks::LockSet;

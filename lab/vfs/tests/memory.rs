@@ -30,12 +30,6 @@ impl Host for Counted {
         Metal::allocate_many(count, make)
     }
 
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        ALIVE.fetch_sub(1, Relaxed);
-        // SAFETY: guaranteed by the caller.
-        unsafe { Metal::free(at) };
-    }
-
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
         ALIVE.fetch_sub(1, Relaxed);
         // SAFETY: guaranteed by the caller.

@@ -7,24 +7,25 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Lock;
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
 use turnwise_vfs::{Host, LockSet, Work};
 
 /// Buckets of the table of ports.
 const PORT_BUCKETS: usize = 16;
 
 /// What all pipes and sockets share.
-pub struct Net<H: Host, L: LockSet<H::Platform>> {
+pub struct Net<L: LockSet<Sim>> {
     /// The number of inodes without a file system. They are on no list (Linux 3.10, `new_inode_pseudo`).
     inodes: AtomicU64,
     /// Ports that are bound, by the port's last bits.
     ports: [Apart<Lock<L::Spin, u64>>; PORT_BUCKETS],
-    host: std::marker::PhantomData<H>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Net<H, L> {
+impl<L: LockSet<Sim>> Net<L> {
     pub(super) fn new() -> Self {
         let ports = std::array::from_fn(|_| Apart(Lock::new_in(0)));
-        Net { inodes: AtomicU64::new(0), ports, host: std::marker::PhantomData }
+        Net { inodes: AtomicU64::new(0), ports }
     }
 
     /// Pipes and sockets that are open.
@@ -33,24 +34,24 @@ impl<H: Host, L: LockSet<H::Platform>> Net<H, L> {
     }
 
     fn port(&self, pid: u32, add: bool) {
-        let mut bound = quietly::<H, _>(|| self.ports[pid as usize % PORT_BUCKETS].0.lock());
-        charge::<H>(costs::PORT);
+        let mut bound = quietly(|| self.ports[pid as usize % PORT_BUCKETS].0.lock());
+        charge(costs::PORT);
         *bound = bound.wrapping_add_signed(if add { 1 } else { -1 });
     }
 }
 
 /// A pipe, a pair of sockets, or a connection: what one end writes, the other reads.
-pub struct Socket<H: Host, L: LockSet<H::Platform>> {
+pub struct Socket<L: LockSet<Sim>> {
     kind: Channel,
     /// The process that made it; its port follows from that.
     pid: u32,
-    ends: Owned<H, Ends<L, H>>,
+    ends: Owned<Ends<L>>,
 }
 
 /// What has been sent and not received, oldest first.
 type Messages = VecDeque<Box<[u8]>>;
 
-struct Ends<L: LockSet<H::Platform>, H: Host> {
+struct Ends<L: LockSet<Sim>> {
     /// Of a pipe: its inode's mutex and its buffer.
     pipe: Lock<L::Mutex, VecDeque<u8>>,
     /// Of sockets: the lock of the sending end.
@@ -59,11 +60,11 @@ struct Ends<L: LockSet<H::Platform>, H: Host> {
     queue: Apart<Lock<L::Spin, Messages>>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
+impl<L: LockSet<Sim>> Socket<L> {
     /// Opens both ends.
     #[must_use]
-    pub fn open(net: &Net<H, L>, kind: Channel, pid: u32) -> Self {
-        charge::<H>(costs::CHANNEL);
+    pub fn open(net: &Net<L>, kind: Channel, pid: u32) -> Self {
+        charge(costs::CHANNEL);
         net.inodes.fetch_add(inodes(kind), Relaxed);
         if has_port(kind) {
             net.port(pid, true);
@@ -73,7 +74,7 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
     }
 
     /// Closes both ends.
-    pub fn close(self, net: &Net<H, L>) {
+    pub fn close(self, net: &Net<L>) {
         if has_port(self.kind) {
             net.port(self.pid, false);
         }
@@ -91,13 +92,13 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
     fn through_pipe(&self, message: &mut [u8]) -> usize {
         {
             let mut buffer = self.ends.pipe.lock();
-            charge::<H>(costs::MESSAGE);
-            copied::<H>(message.len());
+            charge(costs::MESSAGE);
+            copied(message.len());
             buffer.extend(&*message);
         }
         let mut buffer = self.ends.pipe.lock();
-        charge::<H>(costs::MESSAGE);
-        copied::<H>(message.len());
+        charge(costs::MESSAGE);
+        copied(message.len());
         let arrived = buffer.len().min(message.len());
         for (to, from) in message.iter_mut().zip(buffer.drain(..arrived)) {
             *to = from;
@@ -106,33 +107,33 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
     }
 
     fn through_sockets(&self, message: &mut [u8]) -> usize {
-        copied::<H>(message.len());
+        copied(message.len());
         let copy = Box::from(&*message);
-        *quietly::<H, _>(|| self.ends.sender.0.lock()) += 1;
-        charge::<H>(if has_port(self.kind) { costs::NETWORK } else { costs::MESSAGE });
+        *quietly(|| self.ends.sender.0.lock()) += 1;
+        charge(if has_port(self.kind) { costs::NETWORK } else { costs::MESSAGE });
         {
-            let mut queue = quietly::<H, _>(|| self.ends.queue.0.lock());
-            charge::<H>(costs::MESSAGE);
+            let mut queue = quietly(|| self.ends.queue.0.lock());
+            charge(costs::MESSAGE);
             queue.push_back(copy);
         }
         let arrived = {
-            let mut queue = quietly::<H, _>(|| self.ends.queue.0.lock());
-            charge::<H>(costs::MESSAGE);
+            let mut queue = quietly(|| self.ends.queue.0.lock());
+            charge(costs::MESSAGE);
             queue.pop_front().unwrap_or_default()
         };
         if self.kind == Channel::Tcp {
             // What arrived is acknowledged.
-            *quietly::<H, _>(|| self.ends.sender.0.lock()) += 1;
+            *quietly(|| self.ends.sender.0.lock()) += 1;
         }
-        copied::<H>(arrived.len());
+        copied(arrived.len());
         message[..arrived.len()].copy_from_slice(&arrived);
         arrived.len()
     }
 }
 
 #[track_caller]
-fn copied<H: Host>(bytes: usize) {
-    H::charge(Work::Kib(bytes.div_ceil(1024) as u32));
+fn copied(bytes: usize) {
+    Simulated::charge(Work::Kib(bytes.div_ceil(1024) as u32));
 }
 
 fn has_port(kind: Channel) -> bool {

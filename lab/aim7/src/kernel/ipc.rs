@@ -5,18 +5,19 @@
 use super::{Owned, charge, costs};
 use std::collections::BTreeMap;
 use turnwise::Lock;
+use turnwise_sim::Sim;
+use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::Shared;
-use turnwise_vfs::{Host, LockSet};
 
 /// Both tables.
-pub struct Ipc<H: Host, L: LockSet<H::Platform>> {
+pub struct Ipc<L: LockSet<Sim>> {
     /// Of semaphores.
-    pub semaphores: Table<H, L>,
+    pub semaphores: Table<L>,
     /// Of segments of shared memory.
-    pub segments: Table<H, L>,
+    pub segments: Table<L>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Ipc<H, L> {
+impl<L: LockSet<Sim>> Ipc<L> {
     pub(super) fn new() -> Self {
         Ipc { semaphores: Table::new(), segments: Table::new() }
     }
@@ -24,20 +25,19 @@ impl<H: Host, L: LockSet<H::Platform>> Ipc<H, L> {
 
 /// What processes find by a key. A line of its own.
 #[repr(align(128))]
-pub struct Table<H: Host, L: LockSet<H::Platform>> {
+pub struct Table<L: LockSet<Sim>> {
     keys: Shared<L::RwSem, BTreeMap<u32, u64>>,
-    host: std::marker::PhantomData<H>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
+impl<L: LockSet<Sim>> Table<L> {
     fn new() -> Self {
-        Table { keys: Shared::new_in(BTreeMap::new()), host: std::marker::PhantomData }
+        Table { keys: Shared::new_in(BTreeMap::new()) }
     }
 
     /// Makes an entry; returns whether the key was free.
     pub fn make(&self, key: u32) -> bool {
         let mut keys = self.keys.write();
-        charge::<H>(costs::IPC_TABLE);
+        charge(costs::IPC_TABLE);
         let identifier = keys.last_key_value().map_or(0, |(_, last)| last + 1);
         keys.insert(key, identifier).is_none()
     }
@@ -45,7 +45,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     /// Removes an entry; returns whether it was there.
     pub fn remove(&self, key: u32) -> bool {
         let mut keys = self.keys.write();
-        charge::<H>(costs::IPC_TABLE);
+        charge(costs::IPC_TABLE);
         keys.remove(&key).is_some()
     }
 
@@ -61,15 +61,15 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
 }
 
 /// A semaphore that is in the table of semaphores, with the segment of the same key.
-pub struct Semaphore<H: Host, L: LockSet<H::Platform>> {
+pub struct Semaphore<L: LockSet<Sim>> {
     key: u32,
-    value: Owned<H, Lock<L::Spin, i64>>,
+    value: Owned<Lock<L::Spin, i64>>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
+impl<L: LockSet<Sim>> Semaphore<L> {
     /// Makes both; `None`: the key is taken.
     #[must_use]
-    pub fn new(ipc: &Ipc<H, L>, key: u32) -> Option<Self> {
+    pub fn new(ipc: &Ipc<L>, key: u32) -> Option<Self> {
         if !ipc.segments.make(key) {
             return None;
         }
@@ -79,12 +79,12 @@ impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
     /// Adds `by` to the semaphore's value.
     pub fn operate(&self, by: i64) {
         let mut value = self.value.lock();
-        charge::<H>(costs::SEMAPHORE);
+        charge(costs::SEMAPHORE);
         *value += by;
     }
 
     /// Removes both.
-    pub fn remove(self, ipc: &Ipc<H, L>) {
+    pub fn remove(self, ipc: &Ipc<L>) {
         ipc.semaphores.remove(self.key);
         ipc.segments.remove(self.key);
     }

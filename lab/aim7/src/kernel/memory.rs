@@ -6,8 +6,9 @@ use super::{Kernel, Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Lock;
+use turnwise_sim::Sim;
+use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::Shared;
-use turnwise_vfs::{Host, LockSet};
 
 /// Areas of private memory of a small static program: data, heap, stack and the like.
 pub const AREAS: usize = 7;
@@ -23,11 +24,11 @@ const TABLE_PAGES: u32 = TABLES + 1;
 const OWN_SHARE: u32 = 2;
 
 /// The roots of the `anon_vma` trees of a family of processes: one for each area of their common ancestor.
-pub struct Family<H: Host, L: LockSet<H::Platform>> {
-    roots: [Owned<H, Lock<L::AnonVma, u64>>; AREAS],
+pub struct Family<L: LockSet<Sim>> {
+    roots: [Owned<Lock<L::AnonVma, u64>>; AREAS],
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
+impl<L: LockSet<Sim>> Family<L> {
     pub(super) fn new() -> Self {
         Family { roots: std::array::from_fn(|_| Owned::new(Lock::new_in(0))) }
     }
@@ -42,7 +43,7 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
         for root in &self.roots {
             for _ in 0..2 {
                 let mut nodes = root.lock();
-                charge::<H>(costs::LINK_AREA);
+                charge(costs::LINK_AREA);
                 *nodes += 1;
             }
         }
@@ -53,7 +54,7 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
     fn unlink(&self) {
         for root in &self.roots {
             let mut nodes = root.lock();
-            charge::<H>(costs::LINK_AREA);
+            charge(costs::LINK_AREA);
             *nodes -= 2;
             drop(nodes);
             if root.is_locked() {
@@ -64,11 +65,11 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
 }
 
 /// A file that processes map: the tree of the areas that do, under a mutex (`i_mmap_mutex`).
-pub struct Image<H: Host, L: LockSet<H::Platform>> {
-    areas: Owned<H, Lock<L::Mutex, u64>>,
+pub struct Image<L: LockSet<Sim>> {
+    areas: Owned<Lock<L::Mutex, u64>>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
+impl<L: LockSet<Sim>> Image<L> {
     pub(super) fn new() -> Self {
         Image { areas: Owned::new(Lock::new_in(0)) }
     }
@@ -78,23 +79,18 @@ impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
         *self.areas.lock()
     }
 
-    fn link(&self) {
+    /// Links an area, or unlinks one.
+    fn change(&self, by: i64) {
         let mut areas = self.areas.lock();
-        charge::<H>(costs::LINK_AREA);
-        *areas += 1;
-    }
-
-    fn unlink(&self) {
-        let mut areas = self.areas.lock();
-        charge::<H>(costs::LINK_AREA);
-        *areas -= 1;
+        charge(costs::LINK_AREA);
+        *areas = areas.wrapping_add_signed(by);
     }
 }
 
 /// The address space of a process.
-pub struct Mm<H: Host, L: LockSet<H::Platform>> {
+pub struct Mm<L: LockSet<Sim>> {
     areas: Shared<L::RwSem, Areas>,
-    tables: Tables<H, L>,
+    tables: Tables<L>,
     /// Its pages, including its tables; only its own thread accesses this.
     pages: AtomicU32,
     related: bool,
@@ -108,14 +104,14 @@ struct Areas {
     files: Vec<usize>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
+impl<L: LockSet<Sim>> Mm<L> {
     /// Creates the memory of a program that has just started: unrelated to others.
     #[must_use]
-    pub fn fresh(kernel: &Kernel<H, L>) -> Owned<H, Self> {
+    pub fn fresh(kernel: &Kernel<L>) -> Owned<Self> {
         Self::new(Areas::default(), false, kernel)
     }
 
-    fn new(areas: Areas, related: bool, kernel: &Kernel<H, L>) -> Owned<H, Self> {
+    fn new(areas: Areas, related: bool, kernel: &Kernel<L>) -> Owned<Self> {
         kernel.top_tables.change(1);
         kernel.zones.take(TABLE_PAGES);
         let (tables, pages) = (Tables::new(), AtomicU32::new(TABLE_PAGES));
@@ -125,21 +121,21 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
 
     /// Creates the memory of the first of a family, which has mapped these files. It does nothing but be forked from.
     #[must_use]
-    pub fn ancestor(files: &[usize]) -> Owned<H, Self> {
+    pub fn ancestor(files: &[usize]) -> Owned<Self> {
         let areas = Areas { files: files.to_vec(), ..Areas::default() };
         Owned::new(Mm { areas: Shared::new_in(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
     }
 
     /// Returns a copy for a child, in the same family if this one has one.
     #[must_use]
-    pub fn fork(&self, kernel: &Kernel<H, L>) -> Owned<H, Self> {
+    pub fn fork(&self, kernel: &Kernel<L>) -> Owned<Self> {
         let areas = self.areas.write();
-        charge::<H>(costs::COPY_AREA * AREAS as u32);
+        charge(costs::COPY_AREA * AREAS as u32);
         if self.related {
             kernel.family.link();
         }
         let files = areas.files.clone();
-        files.iter().for_each(|&file| kernel.images[file].link());
+        files.iter().for_each(|&file| kernel.images[file].change(1));
         let child = Self::new(Areas { end: areas.end, files }, self.related, kernel);
         self.tables.change(COPIES);
         child.tables.change(COPIES);
@@ -147,13 +143,13 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
     }
 
     /// Frees the memory, in an exit or an exec.
-    pub fn exit(&mut self, kernel: &Kernel<H, L>) {
+    pub fn exit(&mut self, kernel: &Kernel<L>) {
         let files = std::mem::take(&mut self.areas.get_mut().files);
         self.tables.change(AREAS as u32 + files.len() as u32);
         if self.related {
             kernel.family.unlink();
         }
-        files.into_iter().for_each(|file| kernel.images[file].unlink());
+        files.into_iter().for_each(|file| kernel.images[file].change(-1));
         kernel.zones.give_back(self.pages.swap(0, Relaxed));
         kernel.top_tables.change(-1);
     }
@@ -161,15 +157,15 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
     /// Moves the end of the heap by this many pages, as `sbrk` does.
     pub fn adjust(&self, pages: i64) {
         let mut areas = self.areas.write();
-        charge::<H>(costs::BREAK);
+        charge(costs::BREAK);
         areas.end = areas.end.saturating_add_signed(pages);
     }
 
     /// Maps a part of a program: a file by its number.
-    pub fn map(&self, file: usize, kernel: &Kernel<H, L>) {
+    pub fn map(&self, file: usize, kernel: &Kernel<L>) {
         let mut areas = self.areas.write();
-        charge::<H>(costs::MAP);
-        kernel.images[file].link();
+        charge(costs::MAP);
+        kernel.images[file].change(1);
         areas.files.push(file);
     }
 
@@ -180,20 +176,20 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
     }
 
     /// Touches a page for the first time.
-    pub fn fault(&self, kernel: &Kernel<H, L>) {
+    pub fn fault(&self, kernel: &Kernel<L>) {
         let _areas = self.areas.read();
-        charge::<H>(costs::FAULT);
+        charge(costs::FAULT);
         self.tables.change(1);
         self.own(1, kernel);
     }
 
     /// Touches pages for the first time whose faults are part of another charge: that of a fork, or an exec.
-    pub fn settle_in(&self, faults: u32, kernel: &Kernel<H, L>) {
+    pub fn settle_in(&self, faults: u32, kernel: &Kernel<L>) {
         self.tables.change(faults);
         self.own(faults / OWN_SHARE, kernel);
     }
 
-    fn own(&self, pages: u32, kernel: &Kernel<H, L>) {
+    fn own(&self, pages: u32, kernel: &Kernel<L>) {
         kernel.zones.take(pages);
         self.pages.store(self.pages.load(Relaxed) + pages, Relaxed);
     }

@@ -3,7 +3,7 @@
 //!
 //! | file | what | locks |
 //! |---|---|---|
-//! | `owned.rs` | memory of the host | |
+//! | `owned.rs` | simulated memory | |
 //! | `tasks.rs` | process numbers, the list of tasks, signals | pid map: spin; task list: spinning readers-writer; sighand: spin |
 //! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`: sleeping readers-writer; `anon_vma`: a mutex, from 3.8 on an rwsem; a file's areas: mutex |
 //! | `pages.rs` | zones of pages, CPUs' lists of them, page tables | zones, page tables, the list of top tables: spin |
@@ -27,27 +27,29 @@ pub use pages::{TopTables, Zones};
 pub use tasks::{Task, Tasks};
 
 use super::programs::IMAGES;
+use turnwise_sim::Sim;
+use turnwise_simbench::Simulated;
 use turnwise_vfs::{Host, LockSet};
 
 /// Everything that processes share, the file system apart.
-pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
+pub struct Kernel<L: LockSet<Sim>> {
     /// Processes.
-    pub tasks: Owned<H, Tasks<H, L>>,
+    pub tasks: Owned<Tasks<L>>,
     /// Memory.
-    pub zones: Zones<H, L>,
+    pub zones: Zones<L>,
     /// The list of all processes' top tables.
-    pub top_tables: TopTables<H, L>,
+    pub top_tables: TopTables<L>,
     /// Relations between the memory of processes that descend from one.
-    pub family: Family<H, L>,
+    pub family: Family<L>,
     /// The files that programs are made of, by their numbers.
-    pub images: [Image<H, L>; IMAGES],
+    pub images: [Image<L>; IMAGES],
     /// Semaphores and shared memory.
-    pub ipc: Owned<H, Ipc<H, L>>,
+    pub ipc: Owned<Ipc<L>>,
     /// What pipes and sockets share.
-    pub net: Owned<H, Net<H, L>>,
+    pub net: Owned<Net<L>>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
+impl<L: LockSet<Sim>> Kernel<L> {
     /// Creates a kernel without processes.
     #[must_use]
     pub fn new() -> Self {
@@ -63,7 +65,7 @@ impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
     }
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
+impl<L: LockSet<Sim>> Default for Kernel<L> {
     fn default() -> Self {
         Self::new()
     }
@@ -71,8 +73,8 @@ impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
 
 /// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile lists that under a
 /// separate name.
-fn quietly<H: Host, R>(lock: impl FnOnce() -> R) -> R {
-    H::within(QUIET, lock)
+fn quietly<R>(lock: impl FnOnce() -> R) -> R {
+    Sim::within(QUIET, lock)
 }
 
 /// The profile's name for locks that are taken with interrupts off: not in the function of plain spin locks.
@@ -80,6 +82,6 @@ pub const QUIET: &str = "interrupts off";
 
 /// Charges this much time of the kernel's code.
 #[track_caller]
-pub(super) fn charge<H: Host>(ns: u32) {
-    H::charge(turnwise_vfs::Work::Exactly { ns });
+pub(super) fn charge(ns: u32) {
+    Simulated::charge(turnwise_vfs::Work::Exactly { ns });
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::Lock;
 use turnwise::platform::{Hint, Platform};
-use turnwise_vfs::{Host, LockSet};
+use turnwise_sim::Sim;
+use turnwise_vfs::LockSet;
 
 /// Pages that a CPU takes from a zone at a time, and gives back.
 const BATCH: u32 = 31;
@@ -18,39 +19,39 @@ const ZONES: u32 = 64;
 const LISTS: u32 = 4096;
 
 /// The zones, and what CPUs have taken from them.
-pub struct Zones<H: Host, L: LockSet<H::Platform>> {
-    zones: Vec<Owned<H, Counted<L, H>>>,
+pub struct Zones<L: LockSet<Sim>> {
+    zones: Vec<Counted<L>>,
     /// Free pages of each CPU. Only the CPU itself accesses them, in a kernel that does not preempt itself.
     lists: Vec<AtomicU32>,
 }
 
 /// A count under a spin lock, on a line of its own: a zone counts its pages in use.
-struct Counted<L: LockSet<H::Platform>, H: Host>(Apart<Lock<L::Spin, u64>>);
+type Counted<L> = Owned<Apart<Lock<<L as LockSet<Sim>>::Spin, u64>>>;
 
-impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
+impl<L: LockSet<Sim>> Zones<L> {
     pub(super) fn new() -> Self {
-        let zones = (0..ZONES).map(|_| Owned::new(Counted(Apart(Lock::new_in(0))))).collect();
+        let zones = (0..ZONES).map(|_| Owned::new(Apart(Lock::new_in(0)))).collect();
         Zones { zones, lists: (0..LISTS).map(|_| AtomicU32::new(0)).collect() }
     }
 
     /// Pages that are out, those in the lists of CPUs apart.
     pub fn used(&self) -> u64 {
-        let out: u64 = self.zones.iter().map(|zone| *zone.0.0.lock()).sum();
+        let out: u64 = self.zones.iter().map(|zone| *zone.0.lock()).sum();
         out - self.lists.iter().map(|list| u64::from(list.load(Relaxed))).sum::<u64>()
     }
 
     /// Takes or returns pages of the caller's node under the zone's lock.
     fn change(&self, ns: u32, by: i64) {
-        let node = H::Platform::hint(Hint::Node) % ZONES;
-        let mut out = self.zones[node as usize].0.0.lock();
-        charge::<H>(ns);
+        let node = Sim::hint(Hint::Node) % ZONES;
+        let mut out = self.zones[node as usize].0.lock();
+        charge(ns);
         *out = out.wrapping_add_signed(by);
     }
 
     /// Takes pages one by one, as faults do.
     pub fn take(&self, pages: u32) {
         for _ in 0..pages {
-            let list = &self.lists[(H::Platform::hint(Hint::Cpu) % LISTS) as usize];
+            let list = &self.lists[(Sim::hint(Hint::Cpu) % LISTS) as usize];
             if list.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1)).is_err() {
                 self.change(costs::ZONE_BATCH, i64::from(BATCH));
                 list.fetch_add(BATCH - 1, Relaxed);
@@ -60,7 +61,7 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
 
     /// Gives pages back.
     pub fn give_back(&self, pages: u32) {
-        let list = &self.lists[(H::Platform::hint(Hint::Cpu) % LISTS) as usize];
+        let list = &self.lists[(Sim::hint(Hint::Cpu) % LISTS) as usize];
         list.fetch_add(pages, Relaxed);
         while list.fetch_update(Relaxed, Relaxed, |free| (free >= HIGH).then(|| free - BATCH)).is_ok() {
             self.change(costs::ZONE_BATCH, -i64::from(BATCH));
@@ -79,37 +80,37 @@ impl<H: Host, L: LockSet<H::Platform>> Zones<H, L> {
 }
 
 /// The list of all processes' top tables (`pgd_lock`).
-pub struct TopTables<H: Host, L: LockSet<H::Platform>>(Owned<H, Counted<L, H>>);
+pub struct TopTables<L: LockSet<Sim>>(Counted<L>);
 
-impl<H: Host, L: LockSet<H::Platform>> TopTables<H, L> {
+impl<L: LockSet<Sim>> TopTables<L> {
     pub(super) fn new() -> Self {
-        TopTables(Owned::new(Counted(Apart(Lock::new_in(0)))))
+        TopTables(Owned::new(Apart(Lock::new_in(0))))
     }
 
     /// Tables in the list.
     pub fn listed(&self) -> u64 {
-        *self.0.0.0.lock()
+        *self.0.0.lock()
     }
 
     pub(super) fn change(&self, by: i64) {
-        let mut listed = self.0.0.0.lock();
-        charge::<H>(costs::PGD_LIST);
+        let mut listed = self.0.0.lock();
+        charge(costs::PGD_LIST);
         *listed = listed.wrapping_add_signed(by);
     }
 }
 
 /// The tables of a process: one lock stands for those of all its tables, as only the process itself takes them.
-pub(super) struct Tables<H: Host, L: LockSet<H::Platform>>(Owned<H, Counted<L, H>>);
+pub(super) struct Tables<L: LockSet<Sim>>(Counted<L>);
 
-impl<H: Host, L: LockSet<H::Platform>> Tables<H, L> {
+impl<L: LockSet<Sim>> Tables<L> {
     pub(super) fn new() -> Self {
-        Tables(Owned::new(Counted(Apart(Lock::new_in(0)))))
+        Tables(Owned::new(Apart(Lock::new_in(0))))
     }
 
     /// Makes, changes or removes entries this many times. The cost apart from the lock is in the caller's charge.
     pub(super) fn change(&self, times: u32) {
         for _ in 0..times {
-            *self.0.0.0.lock() += 1;
+            *self.0.0.lock() += 1;
         }
     }
 }

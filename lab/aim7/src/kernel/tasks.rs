@@ -2,8 +2,9 @@
 
 use super::{Mm, Owned, charge, costs, quietly};
 use turnwise::Lock;
+use turnwise_sim::Sim;
+use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::Shared;
-use turnwise_vfs::{Host, LockSet};
 
 /// Process numbers are below this.
 const PIDS: usize = 32_768;
@@ -11,10 +12,9 @@ const PIDS: usize = 32_768;
 const RESERVED: usize = 300;
 
 /// All tasks. The two locks are on lines of their own, as there.
-pub struct Tasks<H: Host, L: LockSet<H::Platform>> {
+pub struct Tasks<L: LockSet<Sim>> {
     pids: Apart<Lock<L::Spin, Pids>>,
     list: Apart<Shared<L::RwSpin, List>>,
-    host: std::marker::PhantomData<H>,
 }
 
 /// A value on a line of its own.
@@ -48,24 +48,23 @@ impl Pids {
     }
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
+impl<L: LockSet<Sim>> Tasks<L> {
     /// Makes an empty table of tasks.
     pub(super) fn new() -> Self {
         let pids = Pids { taken: vec![0; PIDS / 64], last: RESERVED };
-        let (pids, list) = (Apart(Lock::new_in(pids)), Apart(Shared::new_in(List::default())));
-        Tasks { pids, list, host: std::marker::PhantomData }
+        Tasks { pids: Apart(Lock::new_in(pids)), list: Apart(Shared::new_in(List::default())) }
     }
 
     /// Creates a task with this memory: a number, and a place in the list. `None`: there are too many.
     #[must_use]
-    pub fn spawn(&self, mm: Owned<H, Mm<H, L>>) -> Option<Task<H, L>> {
+    pub fn spawn(&self, mm: Owned<Mm<L>>) -> Option<Task<L>> {
         let pid = {
-            let mut pids = quietly::<H, _>(|| self.pids.0.lock());
-            charge::<H>(costs::PID);
+            let mut pids = quietly(|| self.pids.0.lock());
+            charge(costs::PID);
             pids.take()?
         };
         let mut list = self.list.0.write();
-        charge::<H>(costs::TASK_LIST);
+        charge(costs::TASK_LIST);
         list.tasks += 1;
         list.forks += 1;
         drop(list);
@@ -73,13 +72,13 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
     }
 
     /// Ends a task, whose memory is gone.
-    pub fn reap(&self, task: Task<H, L>) {
+    pub fn reap(&self, task: Task<L>) {
         let mut list = self.list.0.write();
-        charge::<H>(costs::TASK_LIST);
+        charge(costs::TASK_LIST);
         list.tasks -= 1;
         drop(list);
-        let mut pids = quietly::<H, _>(|| self.pids.0.lock());
-        charge::<H>(costs::PID);
+        let mut pids = quietly(|| self.pids.0.lock());
+        charge(costs::PID);
         pids.give_back(task.pid);
     }
 
@@ -95,12 +94,12 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
 }
 
 /// A process.
-pub struct Task<H: Host, L: LockSet<H::Platform>> {
+pub struct Task<L: LockSet<Sim>> {
     /// Its number.
     pub pid: u32,
     /// Its memory.
-    pub mm: Owned<H, Mm<H, L>>,
-    signals: Owned<H, Lock<L::Spin, Signals>>,
+    pub mm: Owned<Mm<L>>,
+    signals: Owned<Lock<L::Spin, Signals>>,
 }
 
 /// Signals that wait for their handlers.
@@ -109,11 +108,11 @@ struct Signals {
     pending: u64,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
+impl<L: LockSet<Sim>> Task<L> {
     /// Sends a signal to the task: a number below 64.
     pub fn send(&self, signal: u32) {
-        let mut signals = quietly::<H, _>(|| self.signals.lock());
-        charge::<H>(costs::SIGNAL);
+        let mut signals = quietly(|| self.signals.lock());
+        charge(costs::SIGNAL);
         signals.pending |= 1 << signal;
     }
 
@@ -121,13 +120,13 @@ impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
     #[must_use]
     pub fn handle(&self) -> Option<u32> {
         let signal = {
-            let mut signals = quietly::<H, _>(|| self.signals.lock());
-            charge::<H>(costs::SIGNAL);
+            let mut signals = quietly(|| self.signals.lock());
+            charge(costs::SIGNAL);
             let signal = (signals.pending != 0).then(|| signals.pending.trailing_zeros())?;
             signals.pending &= signals.pending - 1;
             signal
         };
-        charge::<H>(costs::HANDLER);
+        charge(costs::HANDLER);
         Some(signal)
     }
 }

@@ -10,3 +10,6 @@ pub mod raw;
 pub mod rwlocks;
 pub mod seqlocks;
 pub mod trees;
+
+/// What a lock's poisoning would break.
+const NO_PANIC: &str = "no workload panics with the lock held";

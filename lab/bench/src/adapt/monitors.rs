@@ -1,5 +1,6 @@
 //! A lock and two condition variables, of all kinds.
 
+use super::NO_PANIC;
 use crate::load::monitor::{Monitor, Tell};
 use libc::{pthread_cond_t, pthread_mutex_t};
 use std::cell::UnsafeCell;
@@ -56,8 +57,6 @@ impl<T: Send + 'static> Monitor<T> for Pair<std::sync::Mutex<T>, std::sync::Cond
         result
     }
 }
-
-const NO_PANIC: &str = "no workload panics with the lock held";
 
 /// The C library's mutex and condition variables, and the data that they protect.
 pub struct PthreadMonitor<T> {

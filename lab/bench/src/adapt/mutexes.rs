@@ -1,12 +1,13 @@
 //! Locks for one thread at a time.
 
+use super::NO_PANIC;
 use crate::load::exclusive::Lock;
 use turnwise::platform::Platform;
 use turnwise::{McsLock, RawLock};
 
-/// A lock whose `lock` returns a guard; `$new` makes one.
+/// A lock whose `lock` returns a guard, or what `$guard` makes one of; `$new` makes the lock.
 macro_rules! guarded {
-    ($lock:ty, $new:path $(, $generic:ident: $bound:path)*) => {
+    ($lock:ty, $new:path $(, $generic:ident: $bound:path)* $(; $guard:ident)?) => {
         impl<T: Send + 'static $(, $generic: $bound)*> Lock<T> for $lock {
             fn new(value: T) -> Self {
                 $new(value)
@@ -14,13 +15,14 @@ macro_rules! guarded {
 
             #[inline]
             fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-                f(&mut self.lock())
+                f(&mut self.lock()$(.$guard(NO_PANIC))?)
             }
         }
     };
 }
 
 guarded!(turnwise::Lock<L, T>, turnwise::Lock::new_in, L: RawLock);
+guarded!(std::sync::Mutex<T>, std::sync::Mutex::new; expect);
 guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
 #[cfg(feature = "parking_lot_0_12")]
 guarded!(parking_lot_0_12::Mutex<T>, parking_lot_0_12::Mutex::new);
@@ -37,16 +39,5 @@ impl<T: Send + 'static, P: Platform> Lock<T> for McsLock<T, P> {
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         McsLock::with(self, f)
-    }
-}
-
-impl<T: Send + 'static> Lock<T> for std::sync::Mutex<T> {
-    fn new(value: T) -> Self {
-        std::sync::Mutex::new(value)
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        f(&mut self.lock().expect("no workload panics with the lock held"))
     }
 }

@@ -5,33 +5,15 @@ use crate::load::shared::{Record, SharedLock};
 use libc::{pthread_mutex_t, pthread_rwlock_t};
 use std::cell::UnsafeCell;
 
-/// A kind of C library mutex: its static initialiser.
-pub trait Kind: Send + Sync + 'static {
-    /// An unlocked mutex of this kind.
-    const INIT: pthread_mutex_t;
-}
-
-/// What `pthread_mutex_init` makes by default.
-pub enum Normal {}
-impl Kind for Normal {
-    const INIT: pthread_mutex_t = libc::PTHREAD_MUTEX_INITIALIZER;
-}
-
-/// `PTHREAD_MUTEX_ADAPTIVE_NP`: spins a little before it sleeps.
-pub enum Adaptive {}
-impl Kind for Adaptive {
-    const INIT: pthread_mutex_t = libc::PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-}
-
-/// A `pthread_mutex_t` and the data that it protects.
+/// A `pthread_mutex_t` and the data that it protects: of the default kind, or `PTHREAD_MUTEX_ADAPTIVE_NP`, which spins
+/// a little before it sleeps.
 #[repr(C)]
-pub struct PthreadMutex<T, K> {
+pub struct PthreadMutex<T, const ADAPTIVE: bool> {
     mutex: UnsafeCell<pthread_mutex_t>,
     data: UnsafeCell<T>,
-    kind: std::marker::PhantomData<K>,
 }
 
-impl<T, K> Drop for PthreadMutex<T, K> {
+impl<T, const A: bool> Drop for PthreadMutex<T, A> {
     fn drop(&mut self) {
         // SAFETY: no thread has it: we own it. (glibc's destroy does nothing but mark it.)
         unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
@@ -39,12 +21,12 @@ impl<T, K> Drop for PthreadMutex<T, K> {
 }
 
 // SAFETY: the mutex gives `&mut T` to one thread at a time.
-unsafe impl<T: Send, K: Kind> Sync for PthreadMutex<T, K> {}
+unsafe impl<T: Send, const A: bool> Sync for PthreadMutex<T, A> {}
 
-impl<T: Send + 'static, K: Kind> Lock<T> for PthreadMutex<T, K> {
+impl<T: Send + 'static, const A: bool> Lock<T> for PthreadMutex<T, A> {
     fn new(value: T) -> Self {
-        let mutex = UnsafeCell::new(K::INIT);
-        PthreadMutex { mutex, data: UnsafeCell::new(value), kind: std::marker::PhantomData }
+        let init = if A { libc::PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP } else { libc::PTHREAD_MUTEX_INITIALIZER };
+        PthreadMutex { mutex: UnsafeCell::new(init), data: UnsafeCell::new(value) }
     }
 
     #[inline]

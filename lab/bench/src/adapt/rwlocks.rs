@@ -1,5 +1,6 @@
 //! Locks that many threads may read under.
 
+use super::NO_PANIC;
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
 
@@ -23,8 +24,6 @@ macro_rules! guarded {
         }
     };
 }
-
-const NO_PANIC: &str = "no workload panics with the lock held";
 
 guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
 guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);

@@ -7,8 +7,14 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use turnwise::platform::Native;
 
-/// A workload of this kind in this world with this lock or count, and what an operation does in addition.
-pub(super) struct Load<Of, B> {
+/// What threads do with a lock or a count: one in each of the files beside this.
+pub trait Usage {
+    /// The error of a section that sleeps, where none may.
+    const NO_SLEEP: Option<&'static str>;
+}
+
+/// A workload of this usage in this world with this lock or count, and what an operation does in addition.
+pub struct Load<Of, B> {
     pub(super) body: B,
     of: PhantomData<fn() -> Of>,
 }
@@ -27,17 +33,31 @@ impl<Of, B: Copy> Clone for Load<Of, B> {
 
 impl<Of, B: Copy> Copy for Load<Of, B> {}
 
-/// Runs one sample of `plan`, with a copy of the threads' loop for each kind of section; `no_sleep` is the error of one
-/// that sleeps.
-pub(super) fn sample<Of>(plan: &Plan, no_sleep: &'static str) -> Result<Outcome>
+/// Runs one sample of `plan` of a section that does not sleep, with a copy of the threads' loop for each kind.
+pub(super) fn sample<U: Usage, L>(plan: &Plan) -> Result<Outcome>
 where
-    Load<Of, Tight>: Workload,
-    Load<Of, Busy>: Workload,
+    Load<(U, Native, L), Tight>: Workload,
+    Load<(U, Native, L), Busy>: Workload,
 {
     match plan.section {
-        Section::Tight => run::sample(plan, Load::<Of, _>::of(Tight)),
-        Section::Work { inside, outside } => run::sample(plan, Load::<Of, _>::of(Busy { inside, outside })),
-        Section::Sleep(_) => bail!(no_sleep),
+        Section::Tight => run::sample(plan, Load::<(U, Native, L), _>::of(Tight)),
+        Section::Work { inside, outside } => run::sample(plan, Load::<(U, Native, L), _>::of(Busy { inside, outside })),
+        Section::Sleep(_) => bail!(U::NO_SLEEP.unwrap_or("sections that sleep have a loop of their own")),
+    }
+}
+
+/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
+/// threads' loop for each lock or count.
+///
+/// # Errors
+/// When the section sleeps, and may not.
+pub fn any_section<U: Usage, W: Environment, L>(section: Section, jitter: W::Jitter) -> Result<impl Workload>
+where
+    Load<(U, W, L), Work<W::Jitter>>: Workload,
+{
+    match (section, U::NO_SLEEP) {
+        (Section::Sleep(_), Some(error)) => bail!(error),
+        _ => Ok(Load::<(U, W, L), _>::of(Work::of(section, jitter))),
     }
 }
 
@@ -106,7 +126,7 @@ fn think<W: Environment>(local: &mut u64, amount: u32, jitter: W::Jitter) {
 
 /// A section in any world. Out of line: the locks share it.
 #[derive(Clone, Copy)]
-pub(super) struct Work<J> {
+pub struct Work<J> {
     section: Section,
     jitter: J,
 }
@@ -114,14 +134,6 @@ pub(super) struct Work<J> {
 impl<J> Work<J> {
     pub(super) fn of(section: Section, jitter: J) -> Work<J> {
         Work { section, jitter }
-    }
-
-    /// Returns the section as one that does not sleep; `no_sleep` is the error of one that does.
-    pub(super) fn awake(section: Section, jitter: J, no_sleep: &'static str) -> Result<Work<J>> {
-        match section {
-            Section::Sleep(_) => bail!(no_sleep),
-            _ => Ok(Work::of(section, jitter)),
-        }
     }
 }
 

@@ -1,14 +1,13 @@
 //! Threads that take a reference to one object and drop it again.
 
-use super::body::{self, Body, Load, Work};
+use super::body::{self, Body, Load, Usage};
 use crate::environment::Environment;
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
-use crate::run::{Counts, Kind, Outcome, Plan, Roles, Section, Workload};
+use crate::run::{Counts, Kind, Outcome, Plan, Roles, Workload};
 use anyhow::ensure;
 use std::hint::black_box;
 use std::ptr;
-use turnwise::platform::Native;
 use turnwise_catalogue::RefCount;
 
 /// Runs one sample of `plan` with a fresh counter.
@@ -16,19 +15,8 @@ use turnwise_catalogue::RefCount;
 /// # Errors
 /// When a thread cannot be started, or when references got lost.
 pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
-    body::sample::<(Counted, Native, C)>(plan, NO_SLEEP)
+    body::sample::<Counted, C>(plan)
 }
-
-/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
-/// threads' loop for each counter.
-///
-/// # Errors
-/// When the section sleeps.
-pub fn any_section<W: Environment, C: RefCount>(section: Section, jitter: W::Jitter) -> anyhow::Result<impl Workload> {
-    Ok(Load::<(Counted, W, C), _>::of(Work::awake(section, jitter, NO_SLEEP)?))
-}
-
-const NO_SLEEP: &str = "references are taken and dropped without sleep";
 
 /// A plain count behind a lock.
 pub struct Locked<L>(L);
@@ -53,8 +41,12 @@ impl<L: Lock<u64>> RefCount for Locked<L> {
     }
 }
 
-/// The kind of the workload.
-enum Counted {}
+/// They take references and drop them.
+pub enum Counted {}
+
+impl Usage for Counted {
+    const NO_SLEEP: Option<&'static str> = Some("references are taken and dropped without sleep");
+}
 
 impl<W: Environment, C: RefCount, B: Body<W>> Workload for Load<(Counted, W, C), B> {
     type Shared = C;

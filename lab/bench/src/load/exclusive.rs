@@ -1,6 +1,6 @@
 //! Threads that want a lock for themselves.
 
-use super::body::{self, Body, Load, Work};
+use super::body::{self, Body, Load, Usage, any_section};
 use super::situated;
 use crate::environment::Environment;
 use crate::probe::Probe;
@@ -38,15 +38,9 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
         return situated::sample::<L>(plan);
     }
     if let Section::Sleep(_) = plan.section {
-        return run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Work::of(plan.section, ())));
+        return run::sample(plan, any_section::<Exclusive, Native, L>(plan.section, ())?);
     }
-    body::sample::<(Exclusive, Native, L)>(plan, "sections that sleep are run above")
-}
-
-/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
-/// threads' loop for each lock.
-pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
-    Load::<(Exclusive, W, L), _>::of(Work::of(section, jitter))
+    body::sample::<Exclusive, L>(plan)
 }
 
 /// Announces that the section is about to read the data, or to write it.
@@ -75,8 +69,12 @@ pub(super) fn change<W: Environment>(body: impl Body<W>, data: &mut Protected) {
     data.mirror += 1;
 }
 
-/// The kind of the workload.
-enum Exclusive {}
+/// They take the lock for themselves.
+pub enum Exclusive {}
+
+impl Usage for Exclusive {
+    const NO_SLEEP: Option<&'static str> = None;
+}
 
 impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusive, W, L), B> {
     type Shared = L;

@@ -7,3 +7,5 @@ pub mod monitor;
 pub mod names;
 pub mod shared;
 pub(crate) mod situated;
+
+pub use body::{Load, Usage, Work, any_section};

@@ -1,13 +1,12 @@
 //! Threads that read together and write alone.
 
-use super::body::{self, Body, Load, Work, lot};
+use super::body::{self, Body, Load, Usage, lot};
 use crate::environment::Environment;
 use crate::probe::Probe;
-use crate::run::{Counts, Kind, Outcome, Plan, Roles, Section, Workload};
+use crate::run::{Counts, Kind, Outcome, Plan, Roles, Workload};
 use anyhow::ensure;
 use std::hint::black_box;
 use std::ptr;
-use turnwise::platform::Native;
 
 /// What the lock protects: three equal counts of the writes, and where the work of a writer takes its seed and leaves
 /// its result (word 2).
@@ -28,22 +27,8 @@ pub trait SharedLock: Sync + 'static {
 /// # Errors
 /// When a thread cannot be started, or when the lock let a writer in together with another thread.
 pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
-    body::sample::<(Shared, Native, L)>(plan, NO_SLEEP)
+    body::sample::<Shared, L>(plan)
 }
-
-/// Returns the section in the world `W`, where a run-time check of the section's kind costs nothing: one copy of the
-/// threads' loop for each lock.
-///
-/// # Errors
-/// When the section sleeps.
-pub fn any_section<W: Environment, L: SharedLock>(
-    section: Section,
-    jitter: W::Jitter,
-) -> anyhow::Result<impl Workload> {
-    Ok(Load::<(Shared, W, L), _>::of(Work::awake(section, jitter, NO_SLEEP)?))
-}
-
-const NO_SLEEP: &str = "readers and writers do not sleep";
 
 /// Whether a thread's next operation reads.
 enum Role {
@@ -81,7 +66,7 @@ impl Role {
 }
 
 /// A thread's private state.
-struct Local {
+pub struct Local {
     role: Role,
     chain: u64,
     /// Work that rests it after each operation, in addition to the body's.
@@ -123,8 +108,12 @@ fn touch<W: Environment>(data: &Record, write: bool) {
     W::touch(ptr::from_ref(data).cast(), size_of::<Record>(), write);
 }
 
-/// The kind of the workload.
-enum Shared {}
+/// They read together and write alone.
+pub enum Shared {}
+
+impl Usage for Shared {
+    const NO_SLEEP: Option<&'static str> = Some("readers and writers do not sleep");
+}
 
 impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Load<(Shared, W, L), B> {
     type Shared = L;

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Apart, Counts, Kind, Outcome, Plan, Roles, Workload};
 use crate::situation::Arrivals;
-use turnwise::platform::Native;
+use turnwise::platform::{Native, Platform};
 
 /// Runs one sample of `plan` with as many fresh locks as it specifies, in which requests arrive as it specifies.
 ///
@@ -94,7 +94,7 @@ impl Schedule {
 /// Sleeps until then, as threads do that wait for requests.
 fn wait_until(due_ns: u64) {
     let due = libc::timespec { tv_sec: (due_ns / 1_000_000_000) as _, tv_nsec: (due_ns % 1_000_000_000) as _ };
-    while Native::stamp() < due_ns {
+    while Native::now() < due_ns {
         // SAFETY: `due` is readable, and the rest of an interrupted sleep is not requested.
         unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &due, std::ptr::null_mut()) };
     }
@@ -130,10 +130,10 @@ impl<L: Lock<Protected>> Workload for Load<(Situated, L), Situation> {
     fn operate<P: Probe>(self, locks: &Self::Shared, local: &mut Local, probe: &mut P) -> Kind {
         let lock = &locks[lot(&mut local.lots) as usize % locks.len()].0;
         let Some(schedule) = &mut local.schedule else { return take::<Native, L, P>(lock, self.body.body, probe) };
-        let due = schedule.due(Native::stamp());
+        let due = schedule.due(Native::now());
         wait_until(due);
         let late = lock.with(|data| {
-            let late = Native::stamp().saturating_sub(due);
+            let late = Native::now().saturating_sub(due);
             change::<Native>(self.body.body, data);
             late
         });
@@ -149,7 +149,7 @@ impl<L: Lock<Protected>> Workload for Load<(Situated, L), Situation> {
     /// Requests that are already due have waited for at least this long.
     fn leave<P: Probe>(self, local: &mut Local, probe: &mut P) {
         let Some(schedule) = &mut local.schedule else { return };
-        let now = Native::stamp();
+        let now = Native::now();
         loop {
             let due = schedule.due(now);
             if due >= now {
@@ -227,7 +227,7 @@ mod tests {
         let work = Load::<(Situated, std::sync::Mutex<Protected>), _>::of(body);
         let mut local = work.local(Roles::WRITE, 0);
         // The lock was requested a tenth of a second ago, and has admitted no thread.
-        local.schedule.as_mut().expect("requests arrive").due(Native::stamp() - SECOND / 10);
+        local.schedule.as_mut().expect("requests arrive").due(Native::now() - SECOND / 10);
         let mut heard = Heard::default();
         work.leave(&mut local, &mut heard);
         assert!(heard.0.len() > 50, "{} of about 100", heard.0.len());

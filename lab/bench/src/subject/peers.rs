@@ -4,7 +4,7 @@
 use crate::adapt::counters::{Additions, Clones, Exchanges};
 use crate::adapt::listed::{CountUnder, Sample};
 use crate::adapt::monitors::{Pair, PthreadMonitor};
-use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex, PthreadRwLock};
+use crate::adapt::pthread::{PthreadMutex, PthreadRwLock};
 use crate::adapt::rwlocks::Alone;
 use crate::adapt::seqlocks::{Blocking, With};
 use crate::adapt::trees::{Holding, LockedTree, OurPaths, Ours, Table, Tmpfs, TmpfsPaths};
@@ -58,8 +58,8 @@ fn exclusive(name: &str) -> Option<Sample> {
         "parking_lot-0.12" => exclusive::sample::<parking_lot_0_12::Mutex<Protected>>,
         #[cfg(feature = "usync")]
         "usync" => exclusive::sample::<usync::Mutex<Protected>>,
-        "pthread" => exclusive::sample::<PthreadMutex<Protected, Normal>>,
-        "pthread-adaptive" => exclusive::sample::<PthreadMutex<Protected, Adaptive>>,
+        "pthread" => exclusive::sample::<PthreadMutex<Protected, false>>,
+        "pthread-adaptive" => exclusive::sample::<PthreadMutex<Protected, true>>,
         "spin" => exclusive::sample::<spin::mutex::SpinMutex<Protected>>,
         "spin-ticket" => exclusive::sample::<spin::mutex::TicketMutex<Protected>>,
         _ => return None,

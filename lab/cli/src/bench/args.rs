@@ -1,24 +1,17 @@
 //! The command line of `bench`. Which names are right depends on the subject, so they are checked in a second step,
 //! with the same messages as if clap had known them from the start.
 
+use crate::sim::args::parsed;
 use anyhow::ensure;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use turnwise_bench::options::Options;
 use turnwise_bench::plugin::Plugin;
 use turnwise_bench::setting::{self, Setting};
 use turnwise_bench::subject::{Group, LockInfo, SUBJECTS, Scenario, Subject};
-
-/// The command line, with names that exist.
-#[derive(Clone, Debug)]
-pub(crate) struct BenchArgs {
-    flags: Flags,
-    /// The locks of shared objects.
-    plugged: Vec<&'static LockInfo>,
-}
 
 /// Flags that make no sense without a run.
 const FOR_A_RUN: [&str; 7] = ["subject", "lock", "scenario", "against", "plugin", "peer_plugin", "list"];
@@ -31,7 +24,7 @@ Examples:
   turnwise-lab bench rwlock --list
   turnwise-lab bench mutex --lock mutex,parking_lot --quick --html report.html
   turnwise-lab bench mutex --plugin ./mylock.so --peer-plugin ./abseil.so ./nsync.so")]
-pub(crate) struct Flags {
+pub(crate) struct BenchArgs {
     /// The sort of locks to compare; default: mutex
     #[arg(value_name = "SUBJECT", value_parser = subject_names())]
     pub(crate) subject: Option<String>,
@@ -63,7 +56,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub(crate) sample_ms: Option<u32>,
     /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `bench --list`)
-    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
     pub(crate) set: Vec<Setting>,
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -83,11 +76,9 @@ pub(crate) struct Flags {
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]
     pub(crate) list: bool,
-}
-
-/// Parses a setting, with its whole error message, of which clap would show the beginning.
-fn setting(text: &str) -> Result<Setting, String> {
-    text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+    /// The locks of shared objects, once names are checked.
+    #[arg(skip)]
+    plugged: Vec<&'static LockInfo>,
 }
 
 /// Returns the lock of this file, loaded.
@@ -99,38 +90,9 @@ fn subject_names() -> PossibleValuesParser {
     SUBJECTS.iter().map(|s| PossibleValue::new(s.name).help(s.help)).collect::<Vec<_>>().into()
 }
 
-impl Args for BenchArgs {
-    fn augment_args(cmd: Command) -> Command {
-        Flags::augment_args(cmd)
-    }
-
-    fn augment_args_for_update(cmd: Command) -> Command {
-        Flags::augment_args_for_update(cmd)
-    }
-}
-
-impl FromArgMatches for BenchArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Flags::from_arg_matches(matches)?.checked()
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.flags.update_from_arg_matches(matches)?;
-        *self = self.flags.clone().checked()?;
-        Ok(())
-    }
-}
-
-impl std::ops::Deref for BenchArgs {
-    type Target = Flags;
-    fn deref(&self) -> &Flags {
-        &self.flags
-    }
-}
-
 /// Does the second step: clap's own parser of possible values, which are now known.
 fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &'a String>) -> Result<(), clap::Error> {
-    let mut cmd = Flags::augment_args(Command::new("bench"));
+    let mut cmd = BenchArgs::augment_args(Command::new("bench"));
     cmd.build();
     let arg: Option<&Arg> = cmd.get_arguments().find(|arg| arg.get_long() == Some(name));
     let parser = PossibleValuesParser::new(known);
@@ -140,8 +102,12 @@ fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &
     Ok(())
 }
 
-impl Flags {
-    fn checked(self) -> Result<BenchArgs, clap::Error> {
+impl BenchArgs {
+    /// Checks the names, and loads the locks of shared objects.
+    ///
+    /// # Errors
+    /// There is no such lock or scenario, or a shared object is wrong.
+    pub(crate) fn checked(self) -> Result<BenchArgs, clap::Error> {
         let subject = self.subject();
         let plugged = self.plugged(subject).map_err(|error| {
             clap::Error::raw(ErrorKind::ValueValidation, format!("{error:#}\n")).with_cmd(&Command::new("bench"))
@@ -153,7 +119,7 @@ impl Flags {
         check("against", locks, self.against.iter())?;
         check("lock", listed.chain(["all"]).collect(), self.lock.iter())?;
         check("scenario", scenarios.chain(groups).chain(["all"]).collect(), self.scenario.iter())?;
-        Ok(BenchArgs { flags: self, plugged })
+        Ok(BenchArgs { plugged, ..self })
     }
 
     /// Returns the sort of locks.
@@ -173,9 +139,7 @@ impl Flags {
         }
         Ok(plugged)
     }
-}
 
-impl BenchArgs {
     /// Returns the requested options, as the library takes them.
     pub(crate) fn options(&self) -> Options {
         Options {

@@ -4,7 +4,6 @@ mod args;
 #[cfg(test)]
 #[path = "tests/hostile.rs"]
 mod hostile;
-mod picture;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,14 +18,15 @@ use turnwise_bench::report::Report;
 use turnwise_bench::setting;
 use turnwise_present::ending::print;
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{json, progress};
+use turnwise_present::{json, progress, usage};
 
 /// Runs the benchmark and prints the report.
 ///
 /// # Errors
 /// A file cannot be written (detected before anything is measured), threads cannot be started, a lock let two threads
 /// in at once.
-pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: BenchArgs) -> Result<ExitCode> {
+    let args = &args.checked().unwrap_or_else(|error| usage::end_with(&error));
     if args.list {
         return print(&args.lists()).map(|()| ExitCode::SUCCESS);
     }

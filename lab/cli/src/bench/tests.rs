@@ -14,7 +14,7 @@ struct Cli {
 }
 
 fn parse(line: &str) -> Result<BenchArgs, clap::Error> {
-    Cli::try_parse_from(["bench"].into_iter().chain(line.split_whitespace())).map(|cli| cli.bench)
+    Cli::try_parse_from(["bench"].into_iter().chain(line.split_whitespace()))?.bench.checked()
 }
 
 fn args(line: &str) -> BenchArgs {
@@ -43,7 +43,7 @@ fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_found_out_at_once() {
-    let error = run(&args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
+    let error = run(args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
     assert!(format!("{error:#}").contains("/nowhere/at/all.json"), "{error:#}");
 }
 

@@ -1,12 +1,13 @@
 //! A report as a document, `report.jinja`, with its pictures on a page.
 
-use super::picture::{Dot, dots};
 use crate::document::{self, Style, times};
 use serde::Serialize;
+use serde_json::json;
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
-use turnwise_present::stats::quantile;
+use turnwise_present::chart::Axis;
+use turnwise_present::stats::{Spread, quantile};
 
 /// What the template shows.
 #[derive(Serialize)]
@@ -28,6 +29,15 @@ struct Shown<'a> {
     figures: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     against_best: Vec<String>,
+}
+
+/// A figure of a lock, as a dot on an axis, with its range.
+#[derive(Serialize)]
+struct Dot {
+    label: String,
+    figure: Spread,
+    /// Whether it is one of ours.
+    ours: bool,
 }
 
 /// Renders the whole report for a terminal or for a file.
@@ -89,6 +99,13 @@ impl<'a> Shown<'a> {
             against_best: locks().filter(|lock| lock.ours).filter_map(best).collect(),
         }
     }
+}
+
+/// Draws the picture, with its legend if it is of ratios: `mark` is the one with a line of its own. Others are times.
+fn dots(title: &str, dots: &[Dot], mark: Option<f64>) -> String {
+    let axis = Axis::of(dots.iter().flat_map(|dot| [dot.figure.min, dot.figure.median, dot.figure.max]).chain(mark));
+    let picture = json!({ "title": title, "axis": axis, "mark": mark, "dots": dots });
+    document::filled("spreads.jinja", include_str!("../picture/spreads.jinja"), picture)
 }
 
 /// Draws what each lock's operations cost.

@@ -5,7 +5,7 @@ mod text;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use turnwise_calibrate::{self, Calibration, Effort};
+use turnwise_calibrate::{self, Calibration};
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::{folder, json, progress};
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let output_file = OutputFile::open("--output", &path).context("name a file in a folder that you may write to")?;
     let json = OutputFile::asked("--json", args.json.as_deref())?;
-    let found = measure(Effort { quick: args.quick })?;
+    let found = measure(args.quick)?;
     output_file.write(found.machine_file()?.as_bytes())?;
     json::publish(&found, &text::text(&found), json)?;
     Ok(ExitCode::SUCCESS)
@@ -57,9 +57,9 @@ fn default_path() -> Result<PathBuf> {
     Ok(path)
 }
 
-fn measure(effort: Effort) -> Result<Calibration> {
+fn measure(quick: bool) -> Result<Calibration> {
     let bar = progress::bar(0, "{bar:30} {pos}/{len} steps: {msg}");
-    let found = turnwise_calibrate::measure(effort, &mut |step, done, all| {
+    let found = turnwise_calibrate::measure(quick, &mut |step, done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
         bar.set_message(step.to_owned());

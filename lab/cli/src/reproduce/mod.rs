@@ -19,7 +19,7 @@ use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::{input_file, json, progress};
 use turnwise_reproduce::report::{FORMAT, FORMER_FORMAT, Reproduction, Score};
-use turnwise_reproduce::{Options, PAPERS, Paper};
+use turnwise_reproduce::{PAPERS, Paper};
 
 /// Runs the papers and writes the results.
 ///
@@ -56,9 +56,8 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     let jobs = args.jobs.map_or(host.cpus, usize::from);
     let wanted = |document: &&Paper| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
     let documents: Vec<&'static Paper> = PAPERS.iter().filter(wanted).collect();
-    let options = Options { seed: args.seed, quick: args.quick, jobs };
     let bar = progress::bar(0, "{bar:30} {pos}/{len} runs, {elapsed}: {msg}");
-    let documents = turnwise_reproduce::run_all(&documents, options, &bar);
+    let documents = turnwise_reproduce::run_all(&documents, args.seed, args.quick, jobs, &bar);
     bar.finish_and_clear();
     let documents = documents?;
     Ok(Reproduction {

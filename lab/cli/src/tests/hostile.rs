@@ -1,7 +1,7 @@
 //! Hostile command lines. Machine files and reports are in `sim/tests` and `bench/tests`: next to the code that they
 //! call.
 
-use crate::{Cli, PRODUCT};
+use crate::{Cli, Command, PRODUCT};
 use std::fmt::Display;
 use turnwise_fuzz::{check, words};
 use turnwise_present::{printable, usage};
@@ -26,7 +26,12 @@ fn fuzz_lab_command() {
         "completions bash",
     ];
     check("lab-command", 300, lines.map(|line| line.replace(' ', "\0").into()).to_vec(), |input| {
-        if let Err(error) = usage::try_parse::<Cli>(words("turnwise-lab", input), PRODUCT) {
+        let read = usage::try_parse::<Cli>(words("turnwise-lab", input), PRODUCT);
+        let checked = read.and_then(|cli| match cli.command {
+            Command::Bench(args) => args.checked().map(drop),
+            _ => Ok(()),
+        });
+        if let Err(error) = checked {
             std::hint::black_box(error.render().to_string());
         }
     });

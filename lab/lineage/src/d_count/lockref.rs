@@ -10,7 +10,7 @@
 //! its width; a word of [`Platform`] has one width, so here the owner changes count and head by additions to the whole.
 //! A section's change of the count is part of the release, so that a slow get is two additions, as there.
 
-use super::{DEAD, Put, Words};
+use super::{Count, DEAD, Put};
 use crate::wait;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Preempt, Word};
@@ -48,15 +48,11 @@ pub struct OneWord<P: Platform = DefaultPlatform> {
     word: P::U64,
 }
 
-impl<P: Platform> Words for OneWord<P> {
-    type Lock = Self;
+lock_basics!(OneWord, |lock| count: lock.count());
 
+impl<P: Platform> Count for OneWord<P> {
     fn with_references(count: u32) -> Self {
         OneWord { word: P::U64::new(count.into()) }
-    }
-
-    fn d_lock(&self) -> &Self {
-        self
     }
 
     #[inline]

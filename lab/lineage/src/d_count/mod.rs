@@ -15,14 +15,14 @@
 //! 4. A count is marked dead only under `d_lock`, at 0, and never changes again.
 //!
 //! A dentry with a count of 0 stays in the cache: the next get makes it 1 again, unless the dentry was killed. A thread
-//! that found the dentry without a reference gets one by [`DCount::get_live`].
+//! that found the dentry without a reference gets one by [`Count::get_live`].
 
 mod lockref;
 mod words;
 
-use core::fmt;
+use core::fmt::Debug;
 use turnwise::platform::{DefaultPlatform, Platform};
-use turnwise::raw::{GuardNoSend, RawLock};
+use turnwise::raw::RawLock;
 
 pub use lockref::OneWord;
 pub use words::TwoWords;
@@ -39,34 +39,70 @@ pub struct Put {
 /// The value of a dead count.
 const DEAD: u32 = 1 << 31;
 
-/// The words of a count, and how they change.
-pub trait Words: Send + Sync + 'static {
-    /// The type of `d_lock`.
-    type Lock: RawLock;
-    /// Creates words with this many references, unlocked.
+/// A dentry's lock (`d_lock`) with its reference count.
+///
+/// | operation | needs | count |
+/// |---|---|---|
+/// | [`get`](Count::get) | a reference | + 1 |
+/// | [`get_live`](Count::get_live) | that the memory is there | + 1, from 0 too, unless it is dead |
+/// | [`put`](Count::put) | a reference | - 1 |
+/// | [`kill_unused`](Count::kill_unused) | that the memory is there | dead, if it is 0 |
+///
+/// Invariants, on which a dentry cache rests:
+/// 1. Dead is final: after it no `get_live` succeeds, and exactly one `kill_unused` returns that it did it.
+/// 2. While a thread has the lock and the count is 1 or 0, no other thread changes the count.
+/// 3. A `put` that brings the count to 0 sees what all threads did before their puts.
+/// 4. A `get_live` that fails has waited for the end of the `kill_unused` that made it dead, `at_kill` included.
+/// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
+///    `get_live` or `kill_unused` after its last change.
+pub trait Count: RawLock {
+    /// Creates an unlocked count of this many references, below 2^31. As in the kernel (`__d_alloc`), that does not
+    /// access a shared word.
+    #[must_use]
     fn with_references(count: u32) -> Self;
-    /// Returns `d_lock`: a part of the words, or all of them.
-    fn d_lock(&self) -> &Self::Lock;
-    /// Adds a reference; returns whether it took the lock.
+    /// Adds a reference to those that the caller has (`dget`); returns whether that took the lock, if it can tell. The
+    /// count must stay below 2^31.
     fn get(&self) -> bool;
-    /// Adds a reference unless the count is dead; returns whether it did.
+    /// Adds a reference for a caller that has none, unless the count is dead; returns whether it did
+    /// (`lockref_get_not_dead`).
+    #[must_use = "without a reference the object may go away"]
     fn get_live(&self) -> bool;
-    /// Adds a reference without the lock if the count is above 1; returns whether it did.
+    /// Adds a reference without the lock if there are two or more (`dget_parent` of the paper); returns whether it did.
+    /// Needs what `get_live` needs, and may return `false` without checking.
+    #[must_use = "without a reference the object may go away"]
     fn get_above_one(&self) -> bool {
         false
     }
-    /// Marks a count of 0 dead, after `at_kill`, under the lock; returns whether it did.
+    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; returns
+    /// whether it did.
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// Drops a reference.
+    /// Drops a reference. If it is the last, `at_last` runs first, with the lock held and the count at 1: there the
+    /// kernel puts the dentry on its list of unused ones.
     fn put_with(&self, at_last: impl FnOnce()) -> Put;
+    /// Drops a reference (`dput`).
+    #[inline]
+    fn put(&self) -> Put {
+        self.put_with(|| ())
+    }
+    /// Drops a reference unless it is the last; returns whether it did. May return `false` without checking.
+    #[inline]
+    fn put_unless_last(&self) -> bool {
+        false
+    }
+    /// Drops a reference, the last one without the lock where there is a fast path for that; returns whether it was
+    /// the last.
+    #[inline]
+    fn put_quickly(&self) -> bool {
+        self.put().last
+    }
     /// Returns the count at this moment.
     fn count(&self) -> u32;
 }
 
 /// A version of the count. The three types below are all there are.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
-    /// The type of the words.
-    type Words<P: Platform>: Words;
+    /// The count.
+    type Words<P: Platform>: Count<Platform = P> + Debug;
 }
 
 versions! {
@@ -79,105 +115,57 @@ versions! {
 }
 
 /// The count, with its lock, in the version `V`. Zero bytes: no references, unlocked.
-#[repr(transparent)]
-pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
-    words: V::Words<P>,
-}
+pub type DCount<V, P = DefaultPlatform> = <V as Policy>::Words<P>;
 
-unlocked!(DCount<V>);
-
-// SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
-// is off.
-unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    /// Creates an unlocked count without references, on any platform.
-    fn new_in() -> Self {
-        DCount::with_references_in(0)
+/// Today's.
+impl<P: Platform> Count for turnwise::LockRef<P> {
+    fn with_references(count: u32) -> Self {
+        Self::new_in(count)
     }
 
-    /// Acquires the lock (`d_lock`).
+    /// It does not tell whether it took the lock.
     #[inline]
-    fn lock(&self) {
-        self.words.d_lock().lock();
+    fn get(&self) -> bool {
+        self.get();
+        false
     }
 
     #[inline]
-    fn try_lock(&self) -> bool {
-        self.words.d_lock().try_lock()
+    fn get_live(&self) -> bool {
+        self.get_not_dead().is_some()
+    }
+
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        let locked = self.lock();
+        let unused = locked.count() == 0 && !locked.is_dead();
+        if unused {
+            at_kill();
+            locked.mark_dead();
+        }
+        unused
     }
 
     #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
-        unsafe { self.words.d_lock().unlock() };
+    fn put_with(&self, at_last: impl FnOnce()) -> Put {
+        let Some(locked) = self.put_or_lock() else { return Put { last: false, locked: false } };
+        at_last();
+        locked.put();
+        Put { last: true, locked: true }
     }
 
-    fn is_locked(&self) -> bool {
-        self.words.d_lock().is_locked()
-    }
-}
-
-impl<V: Policy, P: Platform> DCount<V, P> {
-    /// Creates an unlocked count with this many references, below 2^31, on any platform. As in the kernel
-    /// (`__d_alloc`), that does not access a shared word.
-    #[must_use]
-    pub fn with_references_in(count: u32) -> Self {
-        DCount { words: Words::with_references(count) }
-    }
-
-    /// Adds a reference (`dget`); returns whether that took the lock. The count must stay below 2^31.
     #[inline]
-    pub fn get(&self) -> bool {
-        self.words.get()
+    fn put_unless_last(&self) -> bool {
+        self.put_not_last()
     }
 
-    /// Adds a reference for a caller that has none but knows that the memory is still there; `false` if the count is
-    /// dead (`lockref_get_not_dead`).
     #[inline]
-    #[must_use = "without a reference the object may go away"]
-    pub fn get_live(&self) -> bool {
-        self.words.get_live()
+    fn put_quickly(&self) -> bool {
+        self.put() == 0
     }
 
-    /// Adds a reference for a caller that has none but knows that the memory is still there, if the count is above 1
-    /// and the version needs no lock for that (`dget_parent` of the paper); returns whether it did.
     #[inline]
-    #[must_use = "without a reference the object may go away"]
-    pub fn get_above_one(&self) -> bool {
-        self.words.get_above_one()
-    }
-
-    /// If there is no reference, runs `at_kill` with the lock held and then marks the count dead: from now on
-    /// [`DCount::get_live`] returns `false`. Returns whether it did; `false` also if the count was dead before.
-    #[inline]
-    pub fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
-        self.words.kill_unused(at_kill)
-    }
-
-    /// Drops a reference (`dput`).
-    #[inline]
-    pub fn put(&self) -> Put {
-        self.put_with(|| ())
-    }
-
-    /// Drops a reference. If it is the last, `at_last` runs first, with the lock held and the count at 1: there the
-    /// kernel puts the dentry on its list of unused ones.
-    #[inline]
-    pub fn put_with(&self, at_last: impl FnOnce()) -> Put {
-        self.words.put_with(at_last)
-    }
-
-    /// Returns the count at this moment.
-    pub fn count(&self) -> u32 {
-        self.words.count()
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for DCount<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DCount").field("count", &self.count()).finish_non_exhaustive()
+    fn count(&self) -> u32 {
+        self.count()
     }
 }
 

@@ -1,10 +1,10 @@
 //! A lock and a count side by side.
 
-use super::{DEAD, Put, Words};
+use super::{Count, DEAD, Put};
 use crate::ticket::KernelTicketLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Word};
-use turnwise::raw::RawLock;
+use turnwise::raw::{GuardNoSend, RawLock};
 
 /// A lock and a count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
 #[repr(C)]
@@ -13,16 +13,41 @@ pub struct TwoWords<const BY_EXCHANGE: bool, P: Platform = DefaultPlatform> {
     count: P::U32,
 }
 
-impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
-    type Lock = KernelTicketLock<P>;
+lock_basics!(TwoWords [const BY_EXCHANGE: bool], |lock| count: lock.count());
 
-    fn with_references(count: u32) -> Self {
-        TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(count) }
+// SAFETY: `d_lock` is a ticket lock; guards stay on their thread, whose preemption is off.
+unsafe impl<const BY_EXCHANGE: bool, P: Platform> RawLock for TwoWords<BY_EXCHANGE, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::with_references(0)
     }
 
     #[inline]
-    fn d_lock(&self) -> &KernelTicketLock<P> {
-        &self.d_lock
+    fn lock(&self) {
+        self.d_lock.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.d_lock.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
+        unsafe { self.d_lock.unlock() };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.d_lock.is_locked()
+    }
+}
+
+impl<const BY_EXCHANGE: bool, P: Platform> Count for TwoWords<BY_EXCHANGE, P> {
+    fn with_references(count: u32) -> Self {
+        TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(count) }
     }
 
     #[inline]

@@ -36,7 +36,6 @@ pub use policy::{Baseline, NoSpin, Patch1, Patch1And2, Policy};
 use crate::ticket::KernelTicketLock;
 use crate::wait::{self, List, Slice, Waiter};
 use core::cell::Cell;
-use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use policy::Spinners;
 use turnwise::platform::{DefaultPlatform, IntWord, Pause, Platform, Preempt, SpinLimit, Token, Word};
@@ -64,7 +63,9 @@ pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     spinners: V::Spinners<P>,
 }
 
-unlocked!(LinuxMutex<V>);
+lock_basics! { LinuxMutex<V>, |lock|
+    count: kernels(lock.count.load(Relaxed)), owner: lock.owner.load(Relaxed), list: !lock.list.is_empty()
+}
 
 /// How a spinner's round ended.
 enum Round {
@@ -225,14 +226,6 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
         }
         // ORDERING linux_mutex.acquire: pairs with linux_mutex.release, as in `lock`.
         self.count.swap(WAITERS, Acquire) == FREE
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for LinuxMutex<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = kernels(self.count.load(Relaxed));
-        let (owner, sleepers) = (self.owner.load(Relaxed), !self.list.is_empty());
-        f.debug_struct("LinuxMutex").field("count", &count).field("owner", &owner).field("list", &sleepers).finish()
     }
 }
 

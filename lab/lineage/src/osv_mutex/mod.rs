@@ -35,7 +35,6 @@
 mod queue;
 mod spin;
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use queue::{Queue, Waiter};
@@ -59,7 +58,10 @@ pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
     policy: PhantomData<V>,
 }
 
-unlocked!(OsvMutex<V>);
+lock_basics! { OsvMutex<V>, |lock|
+    count: lock.count.load(Relaxed), depth: lock.depth.load(Relaxed),
+    owner: lock.owner.load(Relaxed), handoff: lock.handoff.load(Relaxed)
+}
 
 // SAFETY: one thread at a time owns it, and acquires (osv.acquire) what the owner before released (osv.release); the
 // owner field names its thread, so guards stay on it.
@@ -245,14 +247,6 @@ fn me<P: Platform>() -> Token {
     match P::current() {
         Token::ANONYMOUS => P::me().map_or(Token::ANONYMOUS, |me| me.token),
         token => token,
-    }
-}
-
-impl<V: Policy, P: Platform> fmt::Debug for OsvMutex<V, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("OsvMutex");
-        out.field("count", &self.count.load(Relaxed)).field("depth", &self.depth.load(Relaxed));
-        out.field("owner", &self.owner.load(Relaxed)).field("handoff", &self.handoff.load(Relaxed)).finish()
     }
 }
 

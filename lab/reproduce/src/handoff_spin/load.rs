@@ -2,12 +2,11 @@
 //! tenth of its rounds.
 
 use serde::Serialize;
-use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
-use turnwise_bench::environment::Environment;
+use turnwise::platform::Platform;
 use turnwise_bench::load::exclusive::Lock;
+use turnwise_sim::Sim;
 use turnwise_sim::experiment::ThreadGroup;
 
 /// How much there is to do.
@@ -38,15 +37,11 @@ pub(super) struct Shared {
 }
 
 /// The threads.
-pub(super) struct MiscMutex<W: Environment, L> {
+pub(super) struct MiscMutex<L> {
     lock: L,
     shape: Shape,
-    letter: u32,
-    held: u32,
-    between: u32,
     begun: Vec<AtomicU64>,
     ended: Vec<AtomicU64>,
-    world: PhantomData<fn() -> W>,
 }
 
 /// What a run showed.
@@ -60,30 +55,21 @@ pub(super) struct Shown {
     pub(super) run_length: f64,
 }
 
-impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
+impl<L: Lock<Shared>> MiscMutex<L> {
     pub(super) fn new(shape: Shape) -> Self {
         let times = || (0..shape.threads).map(|_| AtomicU64::new(0)).collect();
-        MiscMutex {
-            lock: L::new(Shared { count: 0, owner: u32::MAX, changes: 0 }),
-            letter: W::amount(shape.letter_ns),
-            held: W::amount(shape.held_ns),
-            between: W::amount(shape.between_ns),
-            begun: times(),
-            ended: times(),
-            shape,
-            world: PhantomData,
-        }
+        let lock = L::new(Shared { count: 0, owner: u32::MAX, changes: 0 });
+        MiscMutex { lock, begun: times(), ended: times(), shape }
     }
 
-    /// Returns the results after the run; `begin` is when the first thread was started.
-    pub(super) fn shown(&self, begin: u64) -> Shown {
+    /// Returns the results after the run.
+    pub(super) fn shown(&self) -> Shown {
         let Shared { count, changes, .. } = self.lock.with(|shared| *shared);
         assert_eq!(count, u64::from(self.shape.threads) * u64::from(self.shape.rounds), "the lock let two in at once");
         let mut times: Vec<(u64, i32)> = self.begun.iter().map(|time| (time.load(Relaxed), 1)).collect();
         times.extend(self.ended.iter().map(|time| (time.load(Relaxed), -1)));
         times.sort_unstable();
-        let end = times.last().map_or(begin, |time| time.0);
-        let all = end.saturating_sub(begin).max(1) as f64;
+        let all = times.last().map_or(1, |end| end.0.max(1)) as f64;
         Shown {
             each_ns: all / count as f64,
             overlap: together(&times) as f64 / all,
@@ -104,39 +90,36 @@ fn together(times: &[(u64, i32)]) -> u64 {
     sum
 }
 
-impl<W: Environment, L: Lock<Shared>> ThreadGroup for MiscMutex<W, L> {
+impl<L: Lock<Shared>> ThreadGroup for MiscMutex<L> {
     fn threads(&self) -> usize {
         self.shape.threads as usize
     }
 
     fn act(&self, thread: usize) {
-        let mut seed = thread as u64 + 1;
+        let Shape { rounds, alone_ns, skew_ns, letter_ns, held_ns, between_ns, .. } = self.shape;
         if let Some(later) = thread.checked_sub(1) {
-            let start_ns = self.shape.alone_ns + later as u64 * self.shape.skew_ns;
+            let start_ns = alone_ns + later as u64 * skew_ns;
             if start_ns > 0 {
-                W::sleep(Duration::from_nanos(start_ns));
+                Sim::sleep(start_ns);
             }
         }
-        self.begun[thread].store(W::stamp(), Relaxed);
-        let tenth = (self.shape.rounds / 10).max(1);
-        for round in 0..self.shape.rounds {
-            seed = self.lock.with(|shared| {
-                W::touch(std::ptr::from_mut(shared).cast(), size_of::<u64>(), true);
+        self.begun[thread].store(Sim::time_ns(), Relaxed);
+        let tenth = (rounds / 10).max(1);
+        for round in 0..rounds {
+            self.lock.with(|shared| {
+                Sim::touch(std::ptr::from_mut(shared).cast(), size_of::<u64>(), true);
                 shared.count += 1;
                 shared.changes += u64::from(shared.owner != thread as u32);
                 shared.owner = thread as u32;
-                if self.held > 0 { W::work(seed, self.held) } else { seed }
+                Sim::compute(held_ns);
             });
-            if self.between > 0 {
-                seed = W::work(seed, self.between);
-            }
+            Sim::compute(between_ns);
             if round % tenth == 0 {
-                seed = W::work(seed, self.letter);
-                W::progress();
+                Sim::compute(letter_ns);
+                Sim::progress();
             }
         }
-        std::hint::black_box(seed);
-        self.ended[thread].store(W::stamp(), Relaxed);
+        self.ended[thread].store(Sim::time_ns(), Relaxed);
     }
 }
 

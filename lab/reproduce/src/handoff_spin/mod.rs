@@ -59,12 +59,12 @@ impl Visit<Sim> for &Run {
     type Out = Result<Shown>;
 
     fn exclusive<L: RawLock>(self, _: catalogue::Of<L>) -> Result<Shown> {
-        let group = MiscMutex::<Sim, RawLocked<L, Shared>>::new(self.shape);
+        let group = MiscMutex::<RawLocked<L, Shared>>::new(self.shape);
         // More threads than CPUs are not pinned in the benchmark either.
         let pinned = self.shape.threads <= self.cpus;
         let cpus = cores_first(&self.machine, self.shape.threads.min(self.cpus));
         let experiment = Experiment { pinned, cpus, ..Experiment::of(&self.machine, self.cpus, self.seed) };
-        Ok(experiment.run("the mutex", group, |group| group.shown(0))?.end)
+        Ok(experiment.run("the mutex", group, MiscMutex::shown)?.end)
     }
 }
 

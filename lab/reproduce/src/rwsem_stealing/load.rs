@@ -6,13 +6,13 @@
 //! once more if it is locked just then. Forks, exits and waits are calls into a kernel. The child is a thread of its
 //! own that is woken by the fork and wakes its parent as it exits.
 
-use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawLock;
-use turnwise::platform::{Lane, Word};
-use turnwise_bench::environment::Environment;
+use turnwise::platform::{Lane, Platform, Word};
+use turnwise_bench::simulated::Jitter;
 use turnwise_sim::experiment::ThreadGroup;
+use turnwise_sim::{Sim, SimWord};
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]
@@ -32,21 +32,21 @@ pub(super) struct Shape {
 
 /// A word with which a parent notifies its child, and a child its parent.
 #[repr(align(128))]
-struct Turn<W: Environment>(W::U32);
+struct Turn(SimWord<u32>);
 
 const NOTHING: u32 = 0;
 const RUN: u32 = 1;
 const END: u32 = 2;
 
-impl<W: Environment> Turn<W> {
+impl Turn {
     fn new() -> Self {
-        Turn(W::U32::new(NOTHING))
+        Turn(SimWord::new(NOTHING))
     }
 
     fn tell(&self, what: u32) {
         // ORDERING turn.tell: pairs with turn.hear.
         self.0.store(what, Release);
-        W::wake(&raw const self.0, Lane::Waiters, 1);
+        Sim::wake(&raw const self.0, Lane::Waiters, 1);
     }
 
     /// Sleeps until notified, and forgets it.
@@ -58,15 +58,15 @@ impl<W: Environment> Turn<W> {
                 self.0.store(NOTHING, Relaxed);
                 return what;
             }
-            W::park(&self.0, NOTHING, Lane::Waiters, None);
+            Sim::park(&self.0, NOTHING, Lane::Waiters, None);
         }
     }
 }
 
 /// A user: a parent and its child.
-struct User<W: Environment> {
-    to_child: Turn<W>,
-    to_parent: Turn<W>,
+struct User {
+    to_child: Turn,
+    to_parent: Turn,
     /// Times that it or its child had the lock.
     sections: AtomicU64,
 }
@@ -78,33 +78,24 @@ struct Root<L>(L);
 /// Acquisitions of a root lock for each area by a fork and the exit of its child.
 const SECTIONS: u32 = 3;
 
+/// By how many per cent the rest of a fork and of an exit varies either way.
+const JITTER: u8 = 50;
+
 /// The threads: a parent and a child for each user.
-pub(super) struct ForkTest<W: Environment, L> {
+pub(super) struct ForkTest<L> {
     roots: Vec<Root<L>>,
-    users: Vec<User<W>>,
+    users: Vec<User>,
     shape: Shape,
-    hold: u32,
-    own: u32,
-    compute: u32,
-    jitter: W::Jitter,
-    begin: u64,
-    world: PhantomData<fn() -> W>,
 }
 
-impl<W: Environment, L: RawLock> ForkTest<W, L> {
-    /// Creates the users; `begin` is the time when they start.
-    pub(super) fn new(shape: Shape, jitter: W::Jitter, begin: u64) -> Self {
+impl<L: RawLock> ForkTest<L> {
+    /// Creates the users.
+    pub(super) fn new(shape: Shape) -> Self {
         let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
         ForkTest {
             roots: (0..shape.areas).map(|_| Root(L::new_in())).collect(),
             users: (0..shape.users).map(|_| user()).collect(),
-            hold: W::amount(shape.hold_ns),
-            own: W::amount(shape.own_ns),
-            compute: W::amount(shape.compute_ns / u64::from(shape.areas.max(1))),
             shape,
-            jitter,
-            begin,
-            world: PhantomData,
         }
     }
 
@@ -114,32 +105,35 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
         sections as f64 / f64::from(SECTIONS * self.shape.areas)
     }
 
+    /// Does the part of a fork, or of an exit, that needs no lock of this area.
+    fn think(&self) {
+        Jitter::percent(JITTER).think(self.shape.compute_ns / u64::from(self.shape.areas.max(1)));
+    }
+
     /// Takes a root lock for this long.
-    fn section(&self, root: &Root<L>, user: &User<W>, amount: u32, seed: u64) -> u64 {
+    fn section(&self, root: &Root<L>, user: &User, ns: u64) {
         root.0.lock();
-        let seed = W::work(seed, amount);
+        Sim::compute(ns);
         // SAFETY: contract of `RawLock::unlock`: this thread has just locked it.
         unsafe { root.0.unlock() };
         user.sections.fetch_add(1, Relaxed);
-        W::progress();
-        seed
+        Sim::progress();
     }
 
     /// Copies all areas.
-    fn fork(&self, user: &User<W>, mut seed: u64) -> u64 {
+    fn fork(&self, user: &User) {
         for root in &self.roots {
-            seed = W::think(seed, self.compute, self.jitter);
-            seed = self.section(root, user, self.hold, seed);
-            seed = self.section(root, user, self.own, seed);
+            self.think();
+            self.section(root, user, self.shape.hold_ns);
+            self.section(root, user, self.shape.own_ns);
         }
-        seed
     }
 
     /// Unlinks all areas, each from both trees in one go.
-    fn exit(&self, user: &User<W>, mut seed: u64) -> u64 {
+    fn exit(&self, user: &User) {
         for root in &self.roots {
-            seed = W::think(seed, self.compute, self.jitter);
-            seed = self.section(root, user, self.hold + self.own, seed);
+            self.think();
+            self.section(root, user, self.shape.hold_ns + self.shape.own_ns);
             // The kernel frees the child's part only when no thread may still be in the lock (`anon_vma_free`).
             if root.0.is_locked() {
                 root.0.lock();
@@ -147,40 +141,36 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
                 unsafe { root.0.unlock() };
             }
         }
-        seed
     }
 
-    fn parent(&self, user: &User<W>, mut seed: u64) -> u64 {
-        while W::stamp() - self.begin < self.shape.end_ns {
-            W::in_kernel(|| {
-                seed = self.fork(user, seed);
+    fn parent(&self, user: &User) {
+        while Sim::time_ns() < self.shape.end_ns {
+            Sim::in_kernel(|| {
+                self.fork(user);
                 user.to_child.tell(RUN);
             });
-            W::in_kernel(|| user.to_parent.hear());
+            Sim::in_kernel(|| user.to_parent.hear());
         }
-        W::in_kernel(|| user.to_child.tell(END));
-        seed
+        Sim::in_kernel(|| user.to_child.tell(END));
     }
 
-    fn child(&self, user: &User<W>, mut seed: u64) -> u64 {
-        while W::in_kernel(|| user.to_child.hear()) == RUN {
-            W::in_kernel(|| {
-                seed = self.exit(user, seed);
+    fn child(&self, user: &User) {
+        while Sim::in_kernel(|| user.to_child.hear()) == RUN {
+            Sim::in_kernel(|| {
+                self.exit(user);
                 user.to_parent.tell(RUN);
             });
         }
-        seed
     }
 }
 
-impl<W: Environment, L: RawLock> ThreadGroup for ForkTest<W, L> {
+impl<L: RawLock> ThreadGroup for ForkTest<L> {
     fn threads(&self) -> usize {
         2 * self.users.len()
     }
 
     fn act(&self, thread: usize) {
         let user = &self.users[thread / 2];
-        let seed = thread as u64 + 1;
-        std::hint::black_box(if thread.is_multiple_of(2) { self.parent(user, seed) } else { self.child(user, seed) });
+        if thread.is_multiple_of(2) { self.parent(user) } else { self.child(user) }
     }
 }

@@ -6,7 +6,6 @@ use anyhow::Result;
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
-use turnwise_bench::simulated::Jitter;
 use turnwise_catalogue::{Of, Visit, visit};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
@@ -52,7 +51,7 @@ impl Visit<Sim> for &Run {
     type Out = Result<Shown>;
 
     fn exclusive<L: RawLock>(self, _: Of<L>) -> Result<Shown> {
-        let group = ForkTest::<Sim, L>::new(self.shape, Jitter::percent(50), 0);
+        let group = ForkTest::<L>::new(self.shape);
         let experiment = Experiment {
             pinned: false,
             window: Some((self.warm_up_ns, self.shape.end_ns)),

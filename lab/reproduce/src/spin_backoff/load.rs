@@ -8,13 +8,13 @@
 //! system time. On a full machine, the program's first thread, which repeatedly checks whether all are done, shares a
 //! CPU with one of them.
 
-use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use turnwise::platform::{IntWord, Pause, SpinLimit, Word};
-use turnwise_bench::environment::Environment;
+use turnwise::platform::{IntWord, Pause, Platform, SpinLimit, Word};
 use turnwise_bench::load::exclusive::Lock;
+use turnwise_bench::simulated::Jitter;
 use turnwise_sim::experiment::ThreadGroup;
+use turnwise_sim::{Sim, SimWord};
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +42,14 @@ pub(super) struct Shape {
 struct Apart<T>(T);
 
 /// A barrier that its threads spin at.
-struct Barrier<W: Environment> {
-    arrived: Apart<W::U32>,
-    round: Apart<W::U32>,
+struct Barrier {
+    arrived: Apart<SimWord<u32>>,
+    round: Apart<SimWord<u32>>,
 }
 
-impl<W: Environment> Barrier<W> {
+impl Barrier {
     fn new() -> Self {
-        Barrier { arrived: Apart(W::U32::new(0)), round: Apart(W::U32::new(0)) }
+        Barrier { arrived: Apart(SimWord::new(0)), round: Apart(SimWord::new(0)) }
     }
 
     fn wait(&self, threads: u32) {
@@ -63,12 +63,12 @@ impl<W: Environment> Barrier<W> {
         // Where threads outnumber CPUs, some missing threads wait for our CPU.
         const PATIENCE_NS: u64 = 50_000;
         loop {
-            let until = Some(W::now() + PATIENCE_NS);
+            let until = Some(Sim::now() + PATIENCE_NS);
             let limit = SpinLimit { until, ..SpinLimit::NONE };
-            if W::spin_until(&self.round.0, |now| now != round, limit).is_ok() {
+            if Sim::spin_until(&self.round.0, |now| now != round, limit).is_ok() {
                 break;
             }
-            W::pause(Pause::Yield);
+            Sim::pause(Pause::Yield);
         }
         // ORDERING barrier.see: pairs with barrier.go.
         self.round.0.load(Acquire);
@@ -76,19 +76,17 @@ impl<W: Environment> Barrier<W> {
 }
 
 /// The threads. Whether readers of a file take its lock together depends on the lock.
-pub(super) struct SameFile<W: Environment, L> {
-    barrier: Barrier<W>,
+pub(super) struct SameFile<L> {
+    barrier: Barrier,
     lock: Apart<L>,
     /// What the lock protects.
-    fields: Vec<Apart<W::U32>>,
+    fields: Vec<Apart<SimWord<u32>>>,
     shape: Shape,
-    private: u32,
-    jitter: W::Jitter,
+    jitter: Jitter,
     user_ns: AtomicU64,
     system_ns: AtomicU64,
     /// Threads that are done.
     done: AtomicU32,
-    world: PhantomData<fn() -> W>,
 }
 
 /// What a run took.
@@ -110,20 +108,18 @@ impl Took {
     }
 }
 
-impl<W: Environment, L: Lock<()>> SameFile<W, L> {
+impl<L: Lock<()>> SameFile<L> {
     /// Threads that have not started yet.
-    pub(super) fn new(shape: Shape, jitter: W::Jitter) -> Self {
+    pub(super) fn new(shape: Shape, jitter: Jitter) -> Self {
         SameFile {
             barrier: Barrier::new(),
             lock: Apart(L::new(())),
-            fields: (0..shape.lines.div_ceil(100)).map(|_| Apart(W::U32::new(0))).collect(),
+            fields: (0..shape.lines.div_ceil(100)).map(|_| Apart(SimWord::new(0))).collect(),
             shape,
-            private: W::amount(shape.private_ns),
             jitter,
             user_ns: AtomicU64::new(0),
             system_ns: AtomicU64::new(0),
             done: AtomicU32::new(0),
-            world: PhantomData,
         }
     }
 
@@ -134,20 +130,18 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         Took { wall_ns: (user + system) / f64::from(self.shape.threads), system_ns: system, user_ns: user }
     }
 
-    fn open_and_read(&self, seed: u64) -> u64 {
-        let mut seed = seed;
+    fn open_and_read(&self) {
         for n in 0..self.shape.acquisitions {
-            seed = W::think(seed, self.private, self.jitter);
+            self.jitter.think(self.shape.private_ns);
             self.lock.0.with(|()| {
                 if self.shape.inode {
-                    W::touch((&raw const self.lock).cast_mut().cast(), size_of::<u32>(), true);
+                    Sim::touch((&raw const self.lock).cast_mut().cast(), size_of::<u32>(), true);
                 }
                 // Steps by the golden ratio: any few acquisitions touch the last line as often as they should.
                 let lines = (self.shape.lines + n * 62 % 100) / 100;
                 self.use_fields(lines as usize);
             });
         }
-        seed
     }
 
     /// Reads and writes this many lines of what the lock protects.
@@ -162,27 +156,24 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
 
     /// Checks whether all are done, and yields the CPU between checks.
     fn watch(&self) {
-        let (look, mut seed) = (W::amount(LOOK_NS), 0);
         while self.done.load(Relaxed) < self.shape.threads {
-            seed = W::work(seed, look);
-            W::pause(Pause::Yield);
+            Sim::compute(LOOK_NS);
+            Sim::pause(Pause::Yield);
         }
-        std::hint::black_box(seed);
     }
 
-    fn work(&self, thread: usize) {
-        let mut seed = thread as u64 + 1;
+    fn work(&self) {
         let (mut user, mut system) = (0, 0);
         self.barrier.wait(self.shape.threads);
-        let mut last = W::stamp();
+        let mut last = Sim::time_ns();
         for _ in 0..self.shape.files {
-            seed = std::hint::black_box(self.open_and_read(seed));
-            let read = W::stamp();
+            self.open_and_read();
+            let read = Sim::time_ns();
             self.barrier.wait(self.shape.threads);
-            let met = W::stamp();
+            let met = Sim::time_ns();
             (system, user) = (system + (read - last), user + (met - read));
             last = met;
-            W::progress();
+            Sim::progress();
         }
         self.system_ns.fetch_add(system, Relaxed);
         self.user_ns.fetch_add(user, Relaxed);
@@ -193,13 +184,13 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
 /// How long the first thread of the program polls before it yields the CPU.
 const LOOK_NS: u64 = 1_000;
 
-impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
+impl<L: Lock<()>> ThreadGroup for SameFile<L> {
     fn threads(&self) -> usize {
         self.shape.threads as usize + usize::from(self.shape.watched)
     }
 
     fn act(&self, thread: usize) {
-        if thread == self.shape.threads as usize { self.watch() } else { self.work(thread) }
+        if thread == self.shape.threads as usize { self.watch() } else { self.work() }
     }
 }
 
@@ -208,17 +199,16 @@ mod tests {
     use super::super::locks::{WithLock, with_lock};
     use super::super::model::{Constants, LOCKS, RWSEM, TODAY};
     use super::*;
-    use turnwise::platform::Native;
 
     /// One thread on a file.
     struct Alone(Shape);
 
-    impl WithLock<Native> for Alone {
+    impl WithLock for Alone {
         type Out = Vec<u32>;
 
         fn with<L: Lock<()>>(self) -> Vec<u32> {
-            let group = SameFile::<Native, L>::new(self.0, ());
-            group.open_and_read(1);
+            let group = SameFile::<L>::new(self.0, Jitter::percent(0));
+            group.open_and_read();
             group.fields.iter().map(|field| field.0.load(Relaxed)).collect()
         }
     }
@@ -227,7 +217,7 @@ mod tests {
     fn a_lone_thread_writes_this_many_lines_and_readers_together_none() {
         for lock in LOCKS {
             let shape = Constants { lines: 2.5, acquisitions: 100 }.shape(lock, 1, 1);
-            let written = with_lock::<Native, _>(lock, Alone(shape));
+            let written = with_lock(lock, Alone(shape));
             let expected = if [RWSEM, TODAY].contains(&lock) { [0; 3] } else { [100, 100, 50] };
             assert_eq!(written, expected, "{lock}");
         }

@@ -1,26 +1,26 @@
 //! The locks that the file is behind: readers take those with a read mode for reading.
 
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise::reentrant::Threads;
 use turnwise::{McsLock, RawMcsLock};
 use turnwise_bench::adapt::raw::RawLocked;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_catalogue::{Of, Visit, visit};
+use turnwise_sim::Sim;
 
 /// An action on any of the locks.
-pub(super) trait WithLock<P> {
+pub(super) trait WithLock {
     type Out;
     fn with<L: Lock<()>>(self) -> Self::Out;
 }
 
 /// Does it with the lock of this name.
-pub(super) fn with_lock<P: Threads, W: WithLock<P>>(name: &str, what: W) -> W::Out {
-    visit::<P, _>(name, Readers(what))
+pub(super) fn with_lock<W: WithLock>(name: &str, what: W) -> W::Out {
+    visit::<Sim, _>(name, Readers(what))
 }
 
 struct Readers<W>(W);
 
-impl<P: Threads, W: WithLock<P>> Visit<P> for Readers<W> {
+impl<W: WithLock> Visit<Sim> for Readers<W> {
     type Out = W::Out;
 
     fn exclusive<R: RawLock>(self, _: Of<R>) -> W::Out {
@@ -29,8 +29,8 @@ impl<P: Threads, W: WithLock<P>> Visit<P> for Readers<W> {
     fn shared<R: RawRwLock>(self, _: Of<R>) -> W::Out {
         self.0.with::<Together<R>>()
     }
-    fn mcs(self, _: Of<RawMcsLock<P>>) -> W::Out {
-        self.0.with::<McsLock<(), P>>()
+    fn mcs(self, _: Of<RawMcsLock<Sim>>) -> W::Out {
+        self.0.with::<McsLock<(), Sim>>()
     }
 }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Jitter;
-use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
 
@@ -67,7 +66,7 @@ impl Run {
         let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
         let Run { watched, inode, .. } = *self;
         let shape = Shape { watched, inode, ..self.constants.shape(self.lock, self.threads, files) };
-        let took = with_lock::<Sim, _>(self.lock, (self, shape))?;
+        let took = with_lock(self.lock, (self, shape))?;
         let per_file = |ns: f64| ns / f64::from(files);
         Ok(Took {
             wall_ns: per_file(took.wall_ns),
@@ -82,12 +81,12 @@ impl Run {
     }
 }
 
-impl WithLock<Sim> for (&Run, Shape) {
+impl WithLock for (&Run, Shape) {
     type Out = Result<Took>;
 
     fn with<L: Lock<()>>(self) -> Result<Took> {
         let (run, shape) = self;
-        let group = SameFile::<Sim, L>::new(shape, Jitter::percent(50));
+        let group = SameFile::<L>::new(shape, Jitter::percent(50));
         Ok(Experiment::of(&run.machine, run.threads, run.seed).run("the file's lock", group, SameFile::took)?.end)
     }
 }
@@ -132,7 +131,7 @@ impl Model {
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
         })?;
-        let wall_ns = both(&found.values)?[0].wall_ns;
+        let wall_ns = both(&found)?[0].wall_ns;
         Ok(Model { files: files_ns / wall_ns, ..model })
     }
 

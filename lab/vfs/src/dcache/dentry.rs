@@ -154,6 +154,16 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         What::of_word(self.what.load(Acquire))
     }
 
+    /// Returns whether it stands for nothing.
+    pub(crate) fn is_negative(&self) -> bool {
+        self.what() == What::Negative
+    }
+
+    /// Returns whether it stands for a directory.
+    pub(crate) fn is_directory(&self) -> bool {
+        matches!(self.what(), What::Directory(_))
+    }
+
     /// Returns its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
     #[inline]
     pub(crate) fn inode(&self) -> Option<&Inode<H, L>> {

@@ -176,7 +176,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             let last = if quick {
                 dentry.busy.count.put_quickly()
             } else {
-                dentry.busy.count.put(|| listed = self.lru.0.add(at).or(listed))
+                dentry.busy.count.put_with(|| listed = self.lru.0.add(at).or(listed)).last
             };
             if !last {
                 break;

@@ -8,7 +8,7 @@
 use super::dentry::Dentry;
 use super::place::Place;
 use super::{Counter, Dcache, DentryPtr};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::{Host, Work};
 use crate::inode::Inode;
 use crate::locks::{Count, LockSet, PathsBy, Rename};

@@ -7,7 +7,7 @@
 use super::Inode;
 use super::attributes::Kind;
 use super::space::{NUMBERS_AT_A_TIME, Space};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::Host;
 use crate::locks::LockSet;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::locked::Locked;
 use super::pages::Pages;
 use super::space::Space;
 use super::{Body, Inode};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::{Host, Work};
 use crate::locks::{LockSet, Shared};
 use std::sync::atomic::Ordering::Relaxed;

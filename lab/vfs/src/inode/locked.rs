@@ -4,7 +4,7 @@ use super::attributes::Kind;
 use super::directory::{DirEntry, Directory, check_name};
 use super::space::Space;
 use super::{Body, Inode, New};
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::{Host, Work};
 use crate::locks::LockSet;
 use std::ops::Deref;

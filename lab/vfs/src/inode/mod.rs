@@ -19,7 +19,7 @@ pub use file::FILE_BYTES_MAX;
 pub use locked::Locked;
 pub use space::{PAGE_BYTES, Space, Usage};
 
-use crate::errno::Errno;
+use crate::Errno;
 use crate::host::Host;
 use crate::locks::LockSet;
 use attributes::Words;

@@ -11,7 +11,7 @@
 //! | [`RawRwLock`] that sleeps | `mmap_sem`, ipc | process objects |
 //! | [`RawLock`] that sleeps | `anon_vma`: a mutex, later an rwsem | process objects |
 //!
-//! What counts and rename locks can do beyond locking is in `adapters`; the sets are in `sets`.
+//! What rename locks can do beyond locking is in `adapters`; the sets are in `sets`.
 
 mod adapters;
 mod sets;
@@ -21,6 +21,7 @@ pub use sets::{
     Linux310DcachePatch1, Linux312, SETS, Today, WithSet, with_set,
 };
 pub use turnwise::rwlock::RwLock as Shared;
+pub use turnwise_lineage::d_count::Count;
 
 use turnwise::platform::Platform;
 use turnwise::raw::{RawLock, RawRwLock};
@@ -84,51 +85,4 @@ pub trait Rename: RawRwLock {
     fn read_begin(&self) -> u64;
     /// Returns whether a writer came since [`Rename::read_begin`] returned `sequence`.
     fn read_retry(&self, sequence: u64) -> bool;
-}
-
-/// A dentry's lock (`d_lock`) with its reference count.
-///
-/// | operation | needs | count |
-/// |---|---|---|
-/// | [`get`](Count::get) | a reference | + 1 |
-/// | [`get_live`](Count::get_live) | that the memory is there | + 1, from 0 too, unless it is dead |
-/// | [`put`](Count::put) | a reference | - 1 |
-/// | [`kill_unused`](Count::kill_unused) | that the memory is there | dead, if it is 0 |
-///
-/// Invariants, on which the dentry cache rests:
-/// 1. Dead is final: after it no `get_live` succeeds, and exactly one `kill_unused` returns that it did it.
-/// 2. While a thread has the lock and the count is 1 or 0, no other thread changes the count.
-/// 3. A `put` that brings the count to 0 sees what all threads did before their puts.
-/// 4. A `get_live` that fails has waited for the end of the `kill_unused` that made it dead, `at_kill` included.
-/// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
-///    `get_live` or `kill_unused` after its last change.
-pub trait Count: RawLock {
-    /// Creates an unlocked count of `count` references.
-    fn with_references(count: u32) -> Self;
-    /// Adds a reference to those that the caller has.
-    fn get(&self);
-    /// Adds a reference unless the count is dead; returns whether it did.
-    #[must_use = "without a reference the object may go away"]
-    fn get_live(&self) -> bool;
-    /// Adds a reference without the lock if there are two or more; returns whether it did. Needs what `get_live` needs,
-    /// and may return `false` without checking.
-    #[must_use = "without a reference the object may go away"]
-    fn get_above_one(&self) -> bool {
-        false
-    }
-    /// Drops a reference; returns whether it was the last. Before the last one, `at_last` runs with the lock held.
-    fn put(&self, at_last: impl FnOnce()) -> bool;
-    /// Drops a reference unless it is the last; returns whether it did. May return `false` without checking.
-    fn put_unless_last(&self) -> bool {
-        false
-    }
-    /// Calls [`Count::put`] with nothing to do at the last reference, which a fast path may then do without the lock.
-    fn put_quickly(&self) -> bool {
-        self.put(|| ())
-    }
-    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; returns
-    /// whether it did.
-    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// Returns the references at this moment.
-    fn count(&self) -> u32;
 }

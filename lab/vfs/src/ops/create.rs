@@ -1,8 +1,8 @@
 //! New names: open with `CREATE`, mkdir, mkfifo, symlink, link.
 
-use super::{Ref, call};
+use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::file::File;
 use crate::host::Host;
 use crate::inode::{Inode, Kind, Locked, New};
@@ -51,28 +51,28 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             }
             let mut directory = parent.inode().lock();
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
-            if entry.is_negative() {
+            if entry.dentry().is_negative() {
                 parent.inode().may_create()?;
                 let _handle = self.begin_change(Change::Create);
                 self.make_inode(&entry, &mut directory, name, &node(Kind::File, mode))?;
-                return Ok((self.path_of(entry), true));
+                return Ok((entry, true));
             }
             drop(directory);
             if flags.contains(OpenFlags::EXCL) {
                 return Err(Errno::EXIST);
             }
-            if entry.inode().is_some_and(|inode| inode.kind() == Kind::Symlink) {
+            if entry.inode().kind() == Kind::Symlink {
                 return Err(Errno::LOOP);
             }
             entry.dentry().charge_look(); // is something mounted there?
-            Ok((self.path_of(entry), false))
+            Ok((entry, false))
         })
     }
 
     /// Makes a new inode behind a negative dentry, in the directory and in the cache.
     fn make_inode(
         &self,
-        entry: &Ref<'_, H, L>,
+        entry: &Path<'_, H, L>,
         directory: &mut Locked<'_, H, L>,
         name: &[u8],
         new: &New<'_>,
@@ -90,18 +90,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(())
     }
 
-    /// Returns a path from a reference.
-    fn path_of(&'fs self, entry: Ref<'_, H, L>) -> Path<'fs, H, L> {
-        Path { fs: self, dentry: entry.into_ptr() }
-    }
-
     /// Has `fill` put something behind a free name: it gets the directory, locked, the negative entry and the name.
     fn new_name(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
         path: &[u8],
         slashes_allowed: bool,
-        fill: impl FnOnce(&Path<'fs, H, L>, &mut Locked<'_, H, L>, &Ref<'_, H, L>, &[u8]) -> Result<(), Errno>,
+        fill: impl FnOnce(&Path<'fs, H, L>, &mut Locked<'_, H, L>, &Path<'fs, H, L>, &[u8]) -> Result<(), Errno>,
     ) -> Result<Path<'fs, H, L>, Errno> {
         call::<H>();
         self.with_parent(cx, path, |parent, last| {
@@ -110,14 +105,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             };
             let mut directory = parent.inode().lock();
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
-            if !entry.is_negative() {
+            if !entry.dentry().is_negative() {
                 return Err(Errno::EXIST);
             }
             if slashes && !slashes_allowed {
                 return Err(Errno::NOENT);
             }
             fill(parent, &mut directory, &entry, name)?;
-            Ok(self.path_of(entry))
+            Ok(entry)
         })
     }
 

@@ -3,61 +3,22 @@
 //! A change locks the directory (`i_mutex`), starts a handle of the journal, changes the directory's own entries, and
 //! then the cache, all before it unlocks: the next owner of the lock finds both alike.
 
-mod attributes;
 mod create;
 mod paths;
 mod remove;
 mod rename;
 
+use crate::Errno;
 use crate::Vfs;
-use crate::dcache::dentry::{Dentry, What};
 use crate::dcache::{Counter, DentryPtr};
-use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::inode::{Inode, Locked};
+use crate::inode::{Inode, Locked, Stat};
 use crate::journal::{Change, Handle};
 use crate::locks::LockSet;
+use crate::path::{Context, Follow, Path};
 use std::ptr::NonNull;
 
-/// A reference to a dentry, given back when dropped.
-pub(crate) struct Ref<'fs, H: Host, L: LockSet<H::Platform>> {
-    fs: &'fs Vfs<H, L>,
-    at: DentryPtr<H, L>,
-}
-
-impl<H: Host, L: LockSet<H::Platform>> Drop for Ref<'_, H, L> {
-    fn drop(&mut self) {
-        // SAFETY: contract of `Dcache::put`: the reference is ours, and given back once.
-        unsafe { self.fs.dcache.put(self.at) };
-    }
-}
-
-impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
-    fn dentry(&self) -> &Dentry<H, L> {
-        // SAFETY: we have a reference.
-        unsafe { self.at.as_ref() }
-    }
-
-    /// Returns its inode, if it has one.
-    fn inode(&self) -> Option<&Inode<H, L>> {
-        self.dentry().inode()
-    }
-
-    fn is_directory(&self) -> bool {
-        matches!(self.dentry().what(), What::Directory(_))
-    }
-
-    fn is_negative(&self) -> bool {
-        self.dentry().what() == What::Negative
-    }
-
-    /// Takes the reference out, as a pointer.
-    fn into_ptr(self) -> DentryPtr<H, L> {
-        std::mem::ManuallyDrop::new(self).at
-    }
-}
-
-impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
+impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Returns the dentry of a name in a directory, with a reference; made if there is none. The caller is pinned, has
     /// a reference to the directory's dentry, and its lock.
     pub(crate) fn child_locked(
@@ -83,22 +44,41 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.dcache.make(parent, hash, name, inode))
     }
 
-    /// Does as [`Vfs::child_locked`], and returns it as a [`Ref`].
+    /// Does as [`Vfs::child_locked`], and returns it as a path, which is negative where there is no such name.
     fn entry(
-        &self,
+        &'fs self,
         parent: DentryPtr<H, L>,
         directory: &Locked<'_, H, L>,
         name: &[u8],
         hash: u64,
-    ) -> Result<Ref<'_, H, L>, Errno> {
+    ) -> Result<Path<'fs, H, L>, Errno> {
         let _pin = H::pin();
-        let at = self.child_locked(parent, directory, name, hash)?;
-        Ok(Ref { fs: self, at })
+        let dentry = self.child_locked(parent, directory, name, hash)?;
+        Ok(Path { fs: self, dentry })
     }
 
     /// Begins a change: returns its handle, if there is a journal. Taken after the directories' locks.
     pub(crate) fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
         self.journal.as_ref().map(|journal| journal.start(change))
+    }
+
+    /// Returns what `stat` or `lstat` reports.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`].
+    pub fn stat(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], follow: Follow) -> Result<Stat, Errno> {
+        call::<H>();
+        self.look_at(cx, path, follow, Inode::stat)
+    }
+
+    /// Empties a file, as an open with `TRUNC` does.
+    pub(crate) fn empty(&self, inode: &Inode<H, L>) -> Result<(), Errno> {
+        let mut locked = inode.lock();
+        let mut work = || locked.empty(&self.dcache.space);
+        match &self.journal {
+            Some(journal) => journal.truncate(inode.number(), work),
+            None => work(),
+        }
     }
 
     /// Gives back a reference to an inode.

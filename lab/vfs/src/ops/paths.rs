@@ -1,9 +1,9 @@
 //! From a dentry back to a path: `d_path`, `getcwd`, `dget_parent`.
 
 use super::call;
+use crate::Errno;
 use crate::Vfs;
 use crate::dcache::paths::Prepend;
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::locks::LockSet;
 use crate::path::{Context, Path};

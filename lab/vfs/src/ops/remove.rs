@@ -1,8 +1,8 @@
 //! Names that go: unlink, rmdir.
 
 use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::journal::Change;
 use crate::locks::LockSet;
@@ -22,8 +22,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             };
             let mut directory = parent.inode().lock();
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
-            let inode = entry.inode().ok_or(Errno::NOENT)?;
-            match (slashes, entry.is_directory()) {
+            let inode = entry.dentry().inode().ok_or(Errno::NOENT)?;
+            match (slashes, entry.dentry().is_directory()) {
                 (_, true) => return Err(Errno::ISDIR),
                 (true, false) => return Err(Errno::NOTDIR),
                 _ => {}
@@ -33,7 +33,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let handle = self.begin_change(Change::Remove);
             let removed = directory.remove(name)?;
             inode.drop_link();
-            self.dcache.detach(entry.at);
+            self.dcache.detach(entry.dentry);
             drop(handle);
             drop(directory);
             // SAFETY: contract of `put_inode`: the reference that the directory had.
@@ -57,8 +57,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             };
             let mut directory = parent.inode().lock();
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
-            let inode = entry.inode().ok_or(Errno::NOENT)?;
-            if !entry.is_directory() {
+            let inode = entry.dentry().inode().ok_or(Errno::NOENT)?;
+            if !entry.dentry().is_directory() {
                 return Err(Errno::NOTDIR);
             }
             let mut victim = inode.lock();
@@ -68,7 +68,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let handle = self.begin_change(Change::Remove);
             victim.kill_directory(&self.dcache.space)?; // from here on nothing can be made in it
             let removed = directory.remove(name)?;
-            self.dcache.detach(entry.at);
+            self.dcache.detach(entry.dentry);
             drop(handle);
             drop(victim);
             drop(directory);

@@ -3,9 +3,9 @@
 //! Across directories the file system's rename mutex comes first, so that ancestry stays fixed; then the two
 //! directories' locks, an ancestor before its descendant, else by number; then a directory that is replaced.
 
-use super::{Ref, call};
+use super::call;
+use crate::Errno;
 use crate::Vfs;
-use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::Locked;
 use crate::journal::Change;
@@ -91,15 +91,16 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     fn rename_locked(&'fs self, job: &Renaming<'_, 'fs, H, L>) -> Result<(), Errno> {
         let mut locks = self.lock_both(job.from, job.to);
         let moved = self.entry(job.from.dentry, &locks.from, job.from_name.bytes, job.from_name.hash)?;
-        if moved.is_negative() {
+        if moved.dentry().is_negative() {
             return Err(Errno::NOENT);
         }
         let over = self.entry(job.to.dentry, locks.in_to(), job.to_name.bytes, job.to_name.hash)?;
         self.check_rename(job, &moved, &over)?;
-        if moved.inode().map(|inode| inode.number()) == over.inode().map(|inode| inode.number()) {
+        let replaced = over.dentry().inode();
+        if replaced.is_some_and(|inode| inode.number() == moved.inode_number()) {
             return Ok(()); // two names of one file: both stay
         }
-        let mut victim = over.inode().filter(|_| over.is_directory()).map(|directory| directory.lock());
+        let mut victim = replaced.filter(|_| over.dentry().is_directory()).map(|directory| directory.lock());
         if let Some(victim) = &victim
             && !victim.is_empty()?
         {
@@ -112,23 +113,23 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     fn check_rename(
         &self,
         job: &Renaming<'_, 'fs, H, L>,
-        moved: &Ref<'_, H, L>,
-        over: &Ref<'_, H, L>,
+        moved: &Path<'fs, H, L>,
+        over: &Path<'fs, H, L>,
     ) -> Result<(), Errno> {
-        if (job.from_name.slashes || job.to_name.slashes) && !moved.is_directory() {
+        if (job.from_name.slashes || job.to_name.slashes) && !moved.dentry().is_directory() {
             return Err(Errno::NOTDIR);
         }
         // Within one directory nothing can come below itself.
         if job.from.dentry != job.to.dentry {
-            if self.dcache.is_below(job.to.dentry, moved.at) {
+            if self.dcache.is_below(job.to.dentry, moved.dentry) {
                 return Err(Errno::INVAL);
             }
-            if self.dcache.is_below(job.from.dentry, over.at) {
+            if self.dcache.is_below(job.from.dentry, over.dentry) {
                 return Err(Errno::NOTEMPTY);
             }
         }
-        match (moved.is_directory(), over.is_directory()) {
-            _ if over.is_negative() => Ok(()),
+        match (moved.dentry().is_directory(), over.dentry().is_directory()) {
+            _ if over.dentry().is_negative() => Ok(()),
             (true, false) => Err(Errno::NOTDIR),
             (false, true) => Err(Errno::ISDIR),
             _ => Ok(()),
@@ -140,13 +141,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         &self,
         job: &Renaming<'_, 'fs, H, L>,
         locks: &mut Locks<'_, H, L>,
-        moved: &Ref<'_, H, L>,
-        over: &Ref<'_, H, L>,
+        moved: &Path<'fs, H, L>,
+        over: &Path<'fs, H, L>,
         directory: Option<&mut Locked<'_, H, L>>,
     ) -> Result<(), Errno> {
         let (old, new) = (job.from_name.bytes, job.to_name.bytes);
-        let inode = moved.inode().ok_or(Errno::NOENT)?;
-        if let Some(victim) = over.inode() {
+        let inode = moved.inode();
+        if let Some(victim) = over.dentry().inode() {
             match directory {
                 Some(directory) => directory.kill_directory(&self.dcache.space)?,
                 None => victim.drop_link(),
@@ -160,7 +161,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         locks.from.remove(old)?; // its reference goes with it
         locks.to().insert(new, inode)?;
         inode.renamed();
-        self.dcache.rename(moved.at, (job.to.dentry, job.to_name.hash, new), over.at);
+        self.dcache.rename(moved.dentry, (job.to.dentry, job.to_name.hash, new), over.dentry);
         Ok(())
     }
 }

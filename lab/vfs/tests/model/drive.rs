@@ -2,7 +2,7 @@
 
 use crate::steps::{Gave, Opening, Outcome, SLOTS, Seen, Step};
 use turnwise::platform::Native;
-use turnwise_vfs::errno::Errno;
+use turnwise_vfs::Errno;
 use turnwise_vfs::inode::{Kind, Stat};
 use turnwise_vfs::{Context, File, Follow, LockSet, Metal, OpenFlags, Path, Vfs};
 

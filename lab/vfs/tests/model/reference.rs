@@ -4,7 +4,7 @@
 use crate::resolve::{End, Last};
 use crate::steps::{Gave, Opening, Outcome, SLOTS, Seen, Step};
 use std::collections::{BTreeMap, BTreeSet};
-use turnwise_vfs::errno::Errno;
+use turnwise_vfs::Errno;
 use turnwise_vfs::inode::Kind;
 
 pub(crate) const PAGE: usize = 4096;

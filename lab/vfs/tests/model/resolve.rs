@@ -2,7 +2,7 @@
 
 use crate::reference::{Id, ROOT, Reference};
 use crate::steps::{Opening, Outcome};
-use turnwise_vfs::errno::Errno;
+use turnwise_vfs::Errno;
 use turnwise_vfs::inode::Kind;
 
 /// Where a path leads.

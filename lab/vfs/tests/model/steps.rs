@@ -1,7 +1,7 @@
 //! The operations on a file system, and their results.
 
 use fastrand::Rng;
-use turnwise_vfs::errno::Errno;
+use turnwise_vfs::Errno;
 use turnwise_vfs::inode::Kind;
 
 /// Open files at a time.

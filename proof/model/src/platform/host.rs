@@ -102,10 +102,6 @@ impl Host for LoomHost {
         at
     }
 
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        free(at.addr().get());
-    }
-
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
         free(at.addr().get());
     }

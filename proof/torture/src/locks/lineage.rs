@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::d_count::Count;
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{RwsemSpinlock, RwsemXadd, rwsem_spinlock, rwsem_xadd};
 
@@ -25,13 +25,13 @@ pub(super) const fn rwsem_xadd<V: rwsem_xadd::Policy>() -> Ops {
     rwsem::<RwsemXadd<V>>(|lock| unsafe { of::<RwsemXadd<V>>(lock).downgrade() })
 }
 
-pub(super) const fn d_count<V: d_count::Policy>() -> Ops {
+pub(super) const fn d_count<C: Count + Debug>() -> Ops {
     let references = References {
-        get: |lock| _ = of::<DCount<V>>(lock).get(),
-        put: |lock, at_last| _ = of::<DCount<V>>(lock).put_with(at_last),
-        count: |lock| of::<DCount<V>>(lock).count(),
+        get: |lock| _ = of::<C>(lock).get(),
+        put: |lock, at_last| _ = of::<C>(lock).put_with(at_last),
+        count: |lock| of::<C>(lock).count(),
     };
-    let lock = Ops::lock(Exclusive::raw::<DCount<V>>(), debug_of::<DCount<V>>);
+    let lock = Ops::lock(Exclusive::raw::<C>(), debug_of::<C>);
     Ops { references: Some(references), ..lock }
 }
 

@@ -15,7 +15,7 @@ use turnwise::platform::Native;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise::{LockRef, RawBigReaderLock, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
 use turnwise_catalogue::{Entry, Nature, Of, Visit};
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::d_count::Count;
 use turnwise_lineage::osv_mutex::{OsvMutex, OwnerAtWake, Spin};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
@@ -79,8 +79,8 @@ impl Visit<Native> for Record {
     fn rwsem_xadd<V: rwsem_xadd::Policy>(self, _: Of<RwsemXadd<V>>) -> LockRecord {
         self.of::<RwsemXadd<V>>(lineage::rwsem_xadd::<V>())
     }
-    fn d_count<V: d_count::Policy>(self, _: Of<DCount<V>>) -> LockRecord {
-        self.of::<DCount<V>>(lineage::d_count::<V>())
+    fn d_count<C: Count<Platform = Native> + Debug>(self, _: Of<C>) -> LockRecord {
+        self.raw::<C>(lineage::d_count::<C>())
     }
     fn rename_lock<V: rename_lock::Policy>(self, _: Of<RenameLock<V>>) -> LockRecord {
         self.of::<lineage::Tree<V>>(lineage::rename_lock::<V>())

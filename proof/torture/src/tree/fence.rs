@@ -73,14 +73,6 @@ impl Host for Fenced {
         NonNull::from(Box::leak((0..count).map(make).collect::<Box<[T]>>()))
     }
 
-    unsafe fn free<T: 'static>(at: NonNull<T>) {
-        // SAFETY: guaranteed by the caller: from `allocate`, and no longer in use.
-        unsafe {
-            std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
-            fence(at.cast(), size_of::<T>().max(1));
-        }
-    }
-
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
         // SAFETY: guaranteed by the caller: from `allocate_many`, which leaked a box, and no longer in use.
         drop(unsafe { Box::from_raw(at.as_ptr()) });
@@ -88,7 +80,12 @@ impl Host for Fenced {
 
     unsafe fn retire<T: 'static>(pin: &Guard, at: NonNull<T>) {
         // SAFETY: guaranteed by the caller: no later pin finds it, any thread may drop it, and only this frees it.
-        unsafe { pin.defer_unchecked(move || Self::free(at)) };
+        unsafe {
+            pin.defer_unchecked(move || {
+                std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
+                fence(at.cast(), size_of::<T>().max(1));
+            });
+        }
         pin.flush(); // soon, so that a late user meets the fence
     }
 

@@ -11,10 +11,10 @@ const ROUNDS: u32 = if cfg!(miri) { 30 } else { 200 };
 
 fn a_killed_count_stays_dead<C: Count>() {
     let count = C::with_references(2);
-    assert!(!count.put(|| panic!("not the last")));
+    assert!(!count.put_with(|| panic!("not the last")).last);
     assert!(!count.kill_unused(|| panic!("in use")));
     let mut ran = false;
-    assert!(count.put(|| ran = true) && ran);
+    assert!(count.put_with(|| ran = true).last && ran);
     assert!(!count.get_above_one());
     assert!(count.get_live() && count.count() == 1, "from 0 to 1");
     assert!(count.put_quickly());
@@ -35,7 +35,7 @@ fn get_live_against_kill<C: Count>() {
                         references.fetch_add(1, Relaxed);
                         assert_eq!(kills.load(Relaxed), 0, "a reference to the dead");
                         references.fetch_sub(1, Relaxed);
-                        count.put(|| ());
+                        count.put();
                         std::thread::yield_now();
                     }
                     assert_eq!(kills.load(Relaxed), 1, "it failed before the kill was done");

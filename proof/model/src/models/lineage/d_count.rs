@@ -1,46 +1,47 @@
 //! A dentry's reference count: no count is lost, and one put is the last, ordered after what the others did before.
 
 use super::*;
-use turnwise_lineage::d_count::{CmpXchg, DCount, LockRef, Policy, UnderLock};
+use turnwise_lineage::d_count::{Count, OneWord, TwoWords};
 
-impl<V: Policy> Settles for DCount<V, Loom> {
+impl<const BY_EXCHANGE: bool> Settles for TwoWords<BY_EXCHANGE, Loom> {
     fn is_settled(&self) -> bool {
-        let free = self.try_lock();
-        if free {
-            // SAFETY: locked above.
-            unsafe { self.unlock() };
-        }
-        free && self.count() == 0
+        self.try_lock() && self.count() == 0
+    }
+}
+
+impl Settles for OneWord<Loom> {
+    fn is_settled(&self) -> bool {
+        self.try_lock() && self.count() == 0
     }
 }
 
 pub(in crate::models) fn scene(call: &mut Call) -> Body {
-    types! { call count: under_lock = UnderLock, cmpxchg = CmpXchg, lockref = LockRef;
+    types! { call count: under_lock = TwoWords<false, Loom>, cmpxchg = TwoWords<true, Loom>, lockref = OneWord<Loom>;
         scenes! { call(): counted_while_locked(), found_while_locked() }
     }
 }
 
-fn count<V: Policy>(call: &mut Call) -> Body {
+fn count<C: Count + Settles>(call: &mut Call) -> Body {
     scenes! { call():
-        shared_by::<V>(threads), come_and_go::<V>(threads), find_and_go::<V>(), after_the_last::<V>(),
-        found_or_killed::<V>(killers, finders);
-        lock::<DCount<V, Loom>>(call)
+        shared_by::<C>(threads), come_and_go::<C>(threads), find_and_go::<C>(), after_the_last::<C>(),
+        found_or_killed::<C>(killers, finders);
+        lock::<C>(call)
     }
 }
 
 /// An object: threads with a reference read it, the last one writes.
-struct Dentry<V: Policy> {
-    count: DCount<V, Loom>,
+struct Dentry<C> {
+    count: C,
     name: Protected,
     /// Read with a reference; written by the thread that killed it, when it is done with it.
     inode: Protected,
     kills: Protected,
 }
 
-impl<V: Policy> Dentry<V> {
+impl<C: Count> Dentry<C> {
     fn keep() -> &'static Self {
         let [name, inode, kills] = std::array::from_fn(|_| Protected::new());
-        keep(Dentry { count: DCount::new_in(), name, inode, kills })
+        keep(Dentry { count: C::new_in(), name, inode, kills })
     }
 
     fn put(&self) {
@@ -83,8 +84,8 @@ impl<V: Policy> Dentry<V> {
 }
 
 /// Each thread begins with a reference.
-fn shared_by<V: Policy>(threads: u32) {
-    let dentry = Dentry::<V>::keep();
+fn shared_by<C: Count>(threads: u32) {
+    let dentry = Dentry::<C>::keep();
     for _ in 0..threads {
         dentry.count.get();
     }
@@ -93,8 +94,8 @@ fn shared_by<V: Policy>(threads: u32) {
 }
 
 /// Each thread takes a reference by `get`, with nothing but the dentry's place in the cache, and gives it back.
-fn get_and_go<V: Policy>(threads: u32, get: fn(&DCount<V, Loom>)) {
-    let dentry = Dentry::<V>::keep();
+fn get_and_go<C: Count>(threads: u32, get: fn(&C)) {
+    let dentry = Dentry::<C>::keep();
     together(threads, move || {
         get(&dentry.count);
         dentry.put();
@@ -102,18 +103,18 @@ fn get_and_go<V: Policy>(threads: u32, get: fn(&DCount<V, Loom>)) {
     dentry.settled(None);
 }
 
-fn come_and_go<V: Policy>(threads: u32) {
-    get_and_go::<V>(threads, |count| _ = count.get());
+fn come_and_go<C: Count>(threads: u32) {
+    get_and_go::<C>(threads, |count| _ = count.get());
 }
 
 /// Each takes it as a look-up does, which must not find a dead one; no thread kills it here.
-fn find_and_go<V: Policy>() {
-    get_and_go::<V>(2, |count| assert!(count.get_live(), "nobody kills it"));
+fn find_and_go<C: Count>() {
+    get_and_go::<C>(2, |count| assert!(count.get_live(), "nobody kills it"));
 }
 
 /// One thread puts the last reference; one takes two, so that a third may find more than 1.
-fn after_the_last<V: Policy>() {
-    let dentry = Dentry::<V>::keep();
+fn after_the_last<C: Count>() {
+    let dentry = Dentry::<C>::keep();
     dentry.count.get();
     let two = spawn(move || {
         dentry.count.get();
@@ -134,7 +135,7 @@ fn after_the_last<V: Policy>() {
 
 /// One thread has the lock and rests; another takes a reference and puts it.
 fn counted_while_locked() {
-    let dentry = Dentry::<LockRef>::keep();
+    let dentry = Dentry::<OneWord<Loom>>::keep();
     dentry.count.lock();
     let other = spawn(move || {
         saw_if(dentry.count.get(), "waited");
@@ -149,8 +150,8 @@ fn counted_while_locked() {
 }
 
 /// Some threads look up an unreferenced object, others kill it unless it is in use.
-fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
-    let dentry = Dentry::<V>::keep();
+fn found_or_killed<C: Count>(killers: u32, finders: u32) {
+    let dentry = Dentry::<C>::keep();
     let mut handles: Vec<_> = (1..killers).map(|_| spawn(move || dentry.kill())).collect();
     handles.extend((0..finders).map(|_| spawn(move || dentry.find())));
     dentry.kill();
@@ -162,7 +163,7 @@ fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
 
 /// One thread has the lock and rests, so that another waits to take a reference; then it kills the object or not.
 fn found_while_locked() {
-    let dentry = Dentry::<LockRef>::keep();
+    let dentry = Dentry::<OneWord<Loom>>::keep();
     dentry.count.lock();
     let finder = spawn(move || dentry.find());
     rest();

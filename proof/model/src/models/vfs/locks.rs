@@ -7,7 +7,7 @@ use std::thread::panicking;
 use turnwise::RawSpinLock;
 use turnwise::backoff::NoBackoff;
 use turnwise::raw::{RawLock, RawRwLock};
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::d_count::{self, DCount, Put};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock};
 use turnwise_vfs::LockSet;
@@ -104,9 +104,9 @@ impl<C: Count> Count for Quiet<C> {
         self.0.count()
     }
     quiet! {
-        fn get();
+        fn get() -> bool = false;
         fn get_live() -> bool = true;
-        fn put(at_last: impl FnOnce()) -> bool = false;
+        fn put_with(at_last: impl FnOnce()) -> Put = Put { last: false, locked: false };
         fn put_unless_last() -> bool = true;
         fn put_quickly() -> bool = false;
         fn kill_unused(at_kill: impl FnOnce()) -> bool = false;

@@ -1,3 +1,0 @@
-//! Errors, as POSIX numbers them.
-
-pub use rustix::io::Errno;
