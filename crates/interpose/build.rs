@@ -49,7 +49,7 @@ fn main() {
     // Arguments of the linker, a line each, for a kind of functions, for one of them; or for all.
     println!("cargo::metadata=arguments={}", arguments.display());
     let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
-    println!("cargo::metadata=exec={here}/c/exec.c");
+    println!("cargo::metadata=c={here}/c");
 }
 
 /// Returns whether the build is for one of the targets that this crate compiles for.

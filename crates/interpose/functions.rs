@@ -5,7 +5,6 @@
 // |---|---|
 // | `plain` | exported by its name |
 // | `asked` | the same; `dlsym` calls it, so it must be found without that |
-// | `sleeps` | the same, by the recorder only |
 // | `cond` | has two ABIs on x86-64: exported as `turnwise_` and the name, and by default under this version |
 // | `old` | the other ABI, of programs of 2002: exported as `turnwise_` and the name |
 // | `passing` | the same, and only under its version: calls of the library itself, which have no version until they are
@@ -58,7 +57,7 @@ functions! { $ // stands for itself in the macro that is made
         pthread_create(id: c::Thread, with: *const libc::pthread_attr_t, run: c::Routine, argument: *mut libc::c_void);
         dlclose(handle: *mut libc::c_void);
     }
-    sleeps "GLIBC_2.2.5" "GLIBC_2.34" {
+    plain "GLIBC_2.2.5" "GLIBC_2.34" {
         sem_wait(semaphore: c::Semaphore);
         sem_timedwait(semaphore: c::Semaphore, at: c::Time);
         sem_post(semaphore: c::Semaphore);
@@ -66,13 +65,13 @@ functions! { $ // stands for itself in the macro that is made
         pthread_join(id: libc::pthread_t, result: c::Result);
         pthread_once(control: c::Once, run: c::Initialiser);
     }
-    sleeps "GLIBC_2.3.3" "GLIBC_2.34" {
+    plain "GLIBC_2.3.3" "GLIBC_2.34" {
         pthread_timedjoin_np(id: libc::pthread_t, result: c::Result, at: c::Time);
     }
-    sleeps "GLIBC_2.30" "GLIBC_2.34" {
+    plain "GLIBC_2.30" "GLIBC_2.34" {
         sem_clockwait(semaphore: c::Semaphore, clock: libc::clockid_t, at: c::Time);
     }
-    sleeps "GLIBC_2.31" "GLIBC_2.34" {
+    plain "GLIBC_2.31" "GLIBC_2.34" {
         pthread_clockjoin_np(id: libc::pthread_t, result: c::Result, clock: libc::clockid_t, at: c::Time);
     }
     asked "GLIBC_2.2.5" "GLIBC_2.34" {

@@ -1,28 +1,29 @@
-//! Compiles the part that must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported
-//! symbols their versions.
+//! Compiles the parts that must be C: the cancellable sleep of the condition variable (`c/wait.c`), and those
+//! of crate turnwise-interpose. Gives the exported symbols their versions.
 
 use std::{env, fs};
 
 fn main() {
-    let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
+    let [arguments, shared] = ["ARGUMENTS", "C"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
     // If there are none, compiling crate turnwise-interpose reports it.
-    let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
-    // These remain the C library's.
-    let without = ["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
+    let (Ok(arguments), Ok(shared)) = (arguments, shared) else { return };
+    // These remain the C library's: calls that wake are not counted.
+    let without =
+        ["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock", "sem_post"];
     for line in fs::read_to_string(&arguments).expect("made by crate turnwise-interpose").lines() {
-        let [kind, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
-        if kind != "sleeps" && !without.contains(&name) {
+        let [_, name, argument] = *line.splitn(3, ' ').collect::<Vec<_>>() else { panic!("no argument: {line}") };
+        if !without.contains(&name) {
             println!("cargo::rustc-link-arg-cdylib={argument}");
         }
     }
     println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_preload.so.0");
-    for input in ["c", &arguments, &exec] {
+    for input in ["c", &arguments, &shared] {
         println!("cargo::rerun-if-changed={input}");
     }
     link_unwinder();
     cc::Build::new()
         .file("c/wait.c")
-        .file(exec)
+        .files(["exec.c", "sleep.c"].map(|name| format!("{shared}/{name}")))
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")

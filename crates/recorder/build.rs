@@ -1,12 +1,12 @@
-//! Compiles the wrappers of the waits, which must be C (`c/wait.c`, `c/sleep.c`). Gives the exported symbols their
-//! versions.
+//! Compiles the wrappers of the waits, which must be C (`c/wait.c`, and those of crate turnwise-interpose). Gives the
+//! exported symbols their versions.
 
 use std::{env, fs};
 
 fn main() {
-    let [arguments, exec] = ["ARGUMENTS", "EXEC"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
+    let [arguments, shared] = ["ARGUMENTS", "C"].map(|name| env::var(format!("DEP_TURNWISE_INTERPOSE_{name}")));
     // If there are none, compiling crate turnwise-interpose reports it.
-    let (Ok(arguments), Ok(exec)) = (arguments, exec) else { return };
+    let (Ok(arguments), Ok(shared)) = (arguments, shared) else { return };
     // Keys and threads are not locks; waits on condition variables of 2002 are not recorded.
     let without_kinds = ["asked", "old"];
     let without = ["tss_create", "tss_delete", "tss_set", "pthread_create", "thrd_create"];
@@ -17,13 +17,12 @@ fn main() {
         }
     }
     println!("cargo::rustc-link-arg-cdylib=-Wl,-soname,libturnwise_recorder.so");
-    for input in ["c", &arguments, &exec] {
+    for input in ["c", &arguments, &shared] {
         println!("cargo::rerun-if-changed={input}");
     }
     cc::Build::new()
         .file("c/wait.c")
-        .file("c/sleep.c")
-        .file(exec)
+        .files(["exec.c", "sleep.c"].map(|name| format!("{shared}/{name}")))
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")

@@ -103,7 +103,7 @@ fn none(lock: u64, kind: Kind, waiting: u32) -> Option<tw_lock_stats> {
         Kind::Mutex => TW_WAIT_MUTEX,
         Kind::Read => TW_WAIT_READ,
         Kind::Write => TW_WAIT_WRITE,
-        Kind::Spin => return None,
+        _ => return None,
     };
     Some(tw_lock_stats {
         lock: core::ptr::without_provenance(usize::try_from(unnumbered(lock)).ok()?),

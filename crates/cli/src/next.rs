@@ -21,7 +21,8 @@ pub(crate) fn after_look(view: &View, process: Option<ProcessId>) -> String {
         );
     };
     let of_it = view.threads.iter().filter(|thread| thread.process == process);
-    let longest = of_it.filter_map(|thread| thread.waiting.as_ref()).map(|waiting| waiting.for_ns).max();
+    let waits = of_it.filter(|thread| thread.waits_for_lock()).filter_map(|thread| thread.waiting.as_ref());
+    let longest = waits.map(|waiting| waiting.for_ns).max();
     if longest.is_some_and(|ns| ns >= LONG_NS) {
         return next(&format!("turnwise why {}", process.pid), "which thread waits for which, with their call stacks");
     }

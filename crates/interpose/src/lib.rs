@@ -12,6 +12,7 @@
 //! | `tables.rs` | the same, where the loader cannot be used |
 //! | `jump.rs` | exported functions that only jump, and pass on their return address |
 //! | `exec.rs`, `c/exec.c` | exported functions that start programs |
+//! | `sleep.rs`, `c/sleep.c` | exported functions in which threads sleep until others wake them, apart from those of locks |
 //! | `filters.rs` | exported functions that install filters of system calls |
 //! | `leaving.rs` | exported functions by which a process loses access to its files |
 //! | `environment.rs` | variables as the kernel passed them |
@@ -50,6 +51,8 @@ mod jump;
 mod leaving;
 mod module;
 mod real;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod sleep;
 mod system;
 mod tables;
 mod text;
@@ -62,6 +65,8 @@ pub use frames::{caller_of, return_behind, stack, words};
 pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use sleep::{GAVE_UP, Sleep, SleepOps, WOKEN, find_program};
 pub use system::{File, errno, keeping_errno, limit, nanoseconds, populate, store_bytes, zeroed};
 pub use text::Text;
 pub use thread::runs_in_memory_of_another;

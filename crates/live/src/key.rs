@@ -1,7 +1,8 @@
-//! Names a lock and the way in which a thread waits for it in one word.
+//! Names a lock, or what else a thread waits for, and the way in which it waits, in one word.
 
 /// The way of waiting for a lock. A readers-writer lock counts as two locks here: one that readers wait for, and one
-/// that writers wait for.
+/// that writers wait for. The others are calls of the C library's that are not on our locks; what is a futex of the
+/// program's, the functions tell that wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -13,11 +14,43 @@ pub enum Kind {
     Write = 3,
     /// For a spin lock.
     Spin = 4,
+    /// For a word of the program's, by the kernel's futex calls.
+    Futex = 5,
+    /// For a semaphore.
+    Semaphore = 6,
+    /// For a barrier.
+    Barrier = 7,
+    /// For the end of a thread.
+    Join = 8,
+    /// For an initialiser that another thread runs.
+    Once = 9,
 }
 
 impl Kind {
     /// All ways of waiting.
-    pub const ALL: [Kind; 4] = [Kind::Mutex, Kind::Read, Kind::Write, Kind::Spin];
+    pub const ALL: [Kind; 9] = [
+        Kind::Mutex,
+        Kind::Read,
+        Kind::Write,
+        Kind::Spin,
+        Kind::Futex,
+        Kind::Semaphore,
+        Kind::Barrier,
+        Kind::Join,
+        Kind::Once,
+    ];
+
+    /// Returns the way of this number.
+    #[must_use]
+    pub fn numbered(number: u64) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| *kind as u64 == number)
+    }
+
+    /// Returns whether it is for one of our locks.
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        matches!(self, Kind::Mutex | Kind::Read | Kind::Write | Kind::Spin)
+    }
 
     /// Returns its name in tables and JSON.
     #[must_use]
@@ -27,6 +60,11 @@ impl Kind {
             Kind::Read => "read",
             Kind::Write => "write",
             Kind::Spin => "spin",
+            Kind::Futex => "futex",
+            Kind::Semaphore => "sem_t",
+            Kind::Barrier => "barrier",
+            Kind::Join => "join",
+            Kind::Once => "once",
         }
     }
 }
@@ -63,8 +101,7 @@ impl Key {
     /// Reads a word of the file; `None`: it is not a key.
     #[must_use]
     pub fn read(word: u64) -> Option<Key> {
-        let number = word >> ADDRESS_BITS;
-        Kind::ALL.into_iter().any(|kind| kind as u64 == number).then_some(Key(word))
+        Kind::numbered(word >> ADDRESS_BITS).map(|_| Key(word))
     }
 
     /// Returns the lock's address.
@@ -77,8 +114,7 @@ impl Key {
     /// Returns the way of waiting.
     #[must_use]
     pub fn kind(self) -> Kind {
-        let number = self.0 >> ADDRESS_BITS;
-        Kind::ALL.into_iter().find(|kind| *kind as u64 == number).unwrap_or(Kind::Mutex)
+        Kind::numbered(self.0 >> ADDRESS_BITS).unwrap_or(Kind::Mutex)
     }
 }
 
@@ -107,6 +143,6 @@ mod tests {
             }
         }
         assert_eq!(Key::new(0xb400_7fff_0000_0010, Kind::Read).address(), 0x7fff_0000_0010, "without the tag");
-        assert_eq!([0, 7, 5 << 56, u64::MAX].map(Key::read), [None; 4]);
+        assert_eq!([0, 7, 10 << 56, u64::MAX].map(Key::read), [None; 4]);
     }
 }

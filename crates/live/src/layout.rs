@@ -7,6 +7,7 @@
 //! | [`FILE_RULES_START`] | [`Rule`](settings::Rule): policy file's settings, for readers | [`settings::FILE_RULES`] |
 //! | [`UNLOADED_START`] | [`Unloaded`]: modules that the program has unloaded | [`UNLOADED`] |
 //! | [`LOCKS_START`] | [`Entry`]: waits of threads that have exited, or that found no room in their block | [`LOCKS`] |
+//! | [`STACKS_START`] | [`Stack`]: call stacks of waits that are not for our locks | [`STACKS`] |
 //! | [`BLOCKS_START`] | [`Block`]: a thread's own waits | [`BLOCKS`] |
 //! | [`LOG_START`] | [`crate::log`]: individual waits, while a profiler has them recorded | |
 //!
@@ -33,7 +34,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISElve");
 /// The version of the layout, which grows with every change of it or its meaning.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// The number of bytes that processors fetch together.
 const LINE: usize = 64;
 /// The size of a page; the header and each block begin on one.
@@ -47,6 +48,10 @@ pub const ENTRIES: usize = 20;
 pub const LOCKS: usize = 1 << 14;
 /// The number of threads that have a block at the same time.
 pub const BLOCKS: usize = 1 << 11;
+/// The most call stacks that are kept.
+pub const STACKS: usize = 1 << 11;
+/// The most calls of a stack.
+pub const CALLS: usize = 15;
 /// The most unloaded modules that are known.
 pub const UNLOADED: usize = 128;
 /// [`Unloaded::at`] of a module that was seen by a wait, in a program whose unloads are not reported.
@@ -66,8 +71,10 @@ pub const FILE_RULES_START: usize = SETTINGS_START + settings::TABLES * size_of:
 pub const UNLOADED_START: usize = FILE_RULES_START + settings::FILE_RULES * size_of::<settings::Rule>();
 /// The offset of the table.
 pub const LOCKS_START: usize = UNLOADED_START + UNLOADED * size_of::<Unloaded>();
+/// The offset of the call stacks.
+pub const STACKS_START: usize = LOCKS_START + LOCKS * size_of::<Entry>();
 /// The offset of the blocks.
-pub const BLOCKS_START: usize = LOCKS_START + LOCKS * size_of::<Entry>();
+pub const BLOCKS_START: usize = STACKS_START + STACKS * size_of::<Stack>();
 /// The offset of the log.
 pub const LOG_START: usize = BLOCKS_START + BLOCKS * size_of::<Block>();
 /// The length of the file.
@@ -84,11 +91,12 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 23 * size_of::<log::Release>()
     + 29 * (log::RECORDS + log::RELEASES)
     + 31 * size_of::<settings::Rule>()
-    + 37 * UNLOADED * size_of::<Unloaded>()) as u32;
+    + 37 * UNLOADED * size_of::<Unloaded>()
+    + 41 * STACKS * size_of::<Stack>()) as u32;
 
 const _: () = {
     assert!(size_of::<Block>() == PAGE && size_of::<Entry>() == 192 && LOCKS_START.is_multiple_of(LINE));
-    assert!(size_of::<Unloaded>() == 512);
+    assert!(size_of::<Unloaded>() == 512 && size_of::<Stack>() == 128 && STACKS_START.is_multiple_of(PAGE));
     assert!(size_of::<Header>() <= PAGE && BLOCKS_START.is_multiple_of(PAGE));
     assert!(offset_of!(Header, settings) / LINE < offset_of!(Header, locks_used) / LINE);
 };
@@ -126,6 +134,7 @@ parts! {
     Unloaded: UNLOADED_START, UNLOADED;
     Entry: LOCKS_START, LOCKS;
     Block: BLOCKS_START, BLOCKS;
+    Stack: STACKS_START, STACKS;
     log::Counts: LOG_START, 1;
     log::Record: log::RECORDS_START, log::RECORDS;
     log::Release: log::RELEASES_START, log::RELEASES;
@@ -234,7 +243,7 @@ pub struct Unloaded {
 pub struct Entry {
     /// The lock and the way of waiting: [`crate::Key`]. 0: the entry is free.
     pub key: AtomicU64,
-    /// The call site; 0: unknown.
+    /// The call site, or a stack ([`stack_of_site`]); 0: unknown.
     pub site: AtomicU64,
     /// The total length of all waits.
     pub wait_ns: AtomicU64,
@@ -309,6 +318,31 @@ pub struct Held {
 
 /// The kernel's limit of thread numbers; thread pointers are above it.
 pub const THREADS: u64 = 1 << 22;
+
+/// A call stack, which does not change once a wait has its number.
+#[derive(FromBytes, IntoBytes)]
+#[repr(C)]
+pub struct Stack {
+    /// The number of calls.
+    pub count: AtomicU64,
+    /// Their return addresses, innermost first.
+    pub calls: [AtomicU64; CALLS],
+}
+
+/// The bit of a call site that is the number of a [`Stack`].
+const IS_STACK: u64 = 1 << 63;
+
+/// Returns the call site that stands for the stack of this number.
+#[must_use]
+pub const fn site_of_stack(number: usize) -> u64 {
+    IS_STACK | number as u64
+}
+
+/// Returns the number of the stack that a call site stands for; `None`: it is a return address.
+#[must_use]
+pub const fn stack_of_site(site: u64) -> Option<usize> {
+    if site & IS_STACK == 0 { None } else { Some((site & !IS_STACK) as usize) }
+}
 
 /// The values of [`Block::state`].
 pub mod state {

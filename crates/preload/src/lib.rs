@@ -22,7 +22,7 @@
 //! | `real.rs` | the C library's functions, for objects that pass through |
 //! | `exports/` | the symbols that programs see |
 //! | `events.rs` | what waits consisted of, for a recorder in front |
-//! | `live.rs` | counts waits in the live view |
+//! | `live.rs`, `sleep.rs` | counts waits in the live view: for locks, and those of other calls |
 //! | `run_probe.rs` | what `turnwise compare` learns about a run: was a lock used, was there contention |
 //! | `start.rs` | the constructor |
 //!
@@ -48,6 +48,7 @@ mod real;
 mod rules;
 mod run_probe;
 mod rwlock;
+mod sleep;
 mod spin;
 mod start;
 mod time;

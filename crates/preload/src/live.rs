@@ -16,6 +16,7 @@ use turnwise_live::{Key, Kind, Values, place};
 use turnwise_preload_abi::{Lock, environment};
 
 static HOOKS: Hooks = Hooks { rules: rules::that_set, may_be_filtered };
+static IS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Turns the view on, unless the user or a tool disabled it. The constructor calls this once.
 pub(crate) fn start(policy: Option<Lock>) {
@@ -23,13 +24,19 @@ pub(crate) fn start(policy: Option<Lock>) {
     if asked == Some(b"0") || race_checker().is_some() {
         writer::turn_off();
     } else {
-        NAMES_OWNERS.store(true, Relaxed);
+        IS_ON.store(true, Relaxed);
         introduce();
         let runtime = variable(place::RUNTIME_VARIABLE).filter(|path| path.to_bytes().first() == Some(&b'/'));
         let policy = policy.map_or(POLICY_FILE, |policy| 1 + policy as u32);
         writer::set_hooks(&HOOKS);
         writer::start(runtime, asked == Some(b"1"), policy);
     }
+}
+
+/// Returns whether the process may have a view: then threads that start take their token immediately, so that locks
+/// name their owners, and sleeps are counted.
+pub(crate) fn is_on() -> bool {
+    IS_ON.load(Relaxed)
 }
 
 /// Creates the view now: its file may soon be out of reach.
@@ -46,9 +53,6 @@ pub(crate) fn ending() {
 pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
     writer::unloading(me, unload)
 }
-
-/// Whether threads that start take their token immediately, so that locks name their owners for the view.
-pub(crate) static NAMES_OWNERS: AtomicBool = AtomicBool::new(false);
 
 /// Counts a wait for a mutex of that policy; `wait` receives its settings and returns whether it ended with the lock.
 #[inline]

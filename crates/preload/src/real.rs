@@ -11,6 +11,4 @@ real! {
     pthread_key_create,
     pthread_key_delete,
     pthread_setspecific,
-    prctl,
-    syscall,
 }

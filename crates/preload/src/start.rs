@@ -2,7 +2,7 @@
 
 use crate::policy;
 use crate::rules::{self, Unusable};
-use crate::{cond, exports, live, real, run_probe, spin, time};
+use crate::{cond, exports, live, real, run_probe, sleep, spin, time};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
@@ -44,6 +44,9 @@ fn look_up() {
     real::look_up();
     time::inspect_next(real::pthread_cond_timedwait::address());
     exports::process::look_up();
+    if live::is_on() {
+        sleep::start();
+    }
     if !policy::stands_aside() {
         cond::find_mark();
         spin::prepare();

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::{Build, POLICIES, Program, library, tool};
+use harness::{Build, POLICIES, Program, library, tool, without_joins};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -93,7 +93,7 @@ impl Run {
     }
 
     fn snapshot(&self) -> Snapshot {
-        self.channel().snapshot().expect("a sound view")
+        without_joins(self.channel().snapshot().expect("a sound view"))
     }
 
     /// Waits for the view, which a program creates when one of its threads begins to wait for a lock.
@@ -110,7 +110,7 @@ impl Run {
             threads.iter().any(|thread| thread.tid == waiter && thread.waiting.is_some()).then_some(())
         });
         std::thread::sleep(Duration::from_millis(30));
-        channel.snapshot().expect("a sound view")
+        without_joins(channel.snapshot().expect("a sound view"))
     }
 
     fn ends(mut self) {

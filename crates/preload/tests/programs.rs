@@ -269,7 +269,9 @@ const EXPORTS: &str = "
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     pthread_spin_lock
     pthread_key_create __pthread_key_create pthread_key_delete pthread_setspecific tss_create tss_delete tss_set
-    pthread_create thrd_create prctl syscall chroot setuid seteuid setreuid setresuid setrlimit setrlimit64 dlclose
+    pthread_create thrd_create pthread_join pthread_timedjoin_np pthread_clockjoin_np pthread_barrier_wait pthread_once
+    sem_wait sem_timedwait sem_clockwait prctl syscall
+    chroot setuid seteuid setreuid setresuid setrlimit setrlimit64 dlclose
     execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \

@@ -16,7 +16,7 @@
 //! | `brief.rs` | short and frequent waits |
 //! | `alone.rs` | single-threaded programs |
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
-//! | `sleep.rs`, `../c/sleep.c` | wraps other calls that sleep, and those that wake |
+//! | `sleep.rs` | wraps other calls that sleep, and those that wake |
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
 //! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |

@@ -15,17 +15,6 @@ real! {
     pthread_rwlock_trywrlock or c"turnwise_rwlock_trywrlock",
     pthread_spin_destroy,
     pthread_spin_unlock,
-    pthread_barrier_wait,
-    pthread_join,
-    pthread_timedjoin_np,
-    pthread_clockjoin_np,
-    pthread_once,
-    sem_wait,
-    sem_timedwait,
-    sem_clockwait,
-    sem_post,
-    prctl,
-    syscall,
 }
 
 /// The preload library's counters of the calling thread.

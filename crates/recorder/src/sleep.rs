@@ -1,8 +1,9 @@
 //! Records calls in which a thread sleeps until another one wakes it, and the calls that wake. What they mean is left
 //! to the reader, who knows the names of the functions: a lock of Rust's, a queue, a thread's end.
 //!
-//! A thread has entries of its own for each place that it sleeps on and each [`path`] by which it got there; the path's
-//! stack is taken when the entry is made. So most sleeps take no stack, which would take longer than many of them.
+//! A thread has entries of its own for each place that it sleeps on and each path of calls by which it got there; the
+//! path's stack is taken when the entry is made. So most sleeps take no stack, which would take longer than many of
+//! them.
 
 use crate::detail::{self, Acquisition, Limit};
 use crate::mapping::{SPREAD, add};
@@ -10,32 +11,22 @@ use crate::state::{State, enter_uncounted};
 use crate::waits::{self, PastWaits};
 use crate::{clock, locks, memory, real, stacks};
 use core::ffi::c_long;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU64, AtomicUsize};
-use turnwise_interpose::{find, words};
+use turnwise_interpose::{GAVE_UP, WOKEN, find, find_program, words};
 use turnwise_recording::{ACQUIRED, Class, Entry, Episode, Op, Ref, TALLY_HOLDER};
 
-/// `struct sleep` of `c/sleep.c`.
+/// What is kept for a call.
 #[repr(C)]
-pub(crate) struct Sleep {
-    /// The place that the thread sleeps on.
-    address: u64,
-    /// The return address of the program's call.
-    site: u64,
-    /// The first word of the stack above the call.
-    above: usize,
+pub(crate) struct Own {
     began: u64,
     /// `None` is null.
     entry: Option<&'static Entry>,
     /// Shows the sleep while it lasts.
     episode: Option<&'static Episode>,
-    class: u32,
 }
 
-/// How a call ended, in `c/sleep.c`: another thread woke this one.
-const WOKEN: u32 = 0;
-/// Its time was over, or a signal or a cancellation ended it.
-const GAVE_UP: u32 = 1;
+type Sleep = turnwise_interpose::Sleep<Own>;
 
 /// From this many distributions on, sleeps are distinguished by their calls only, no longer by their paths and places.
 const PLENTY: u64 = Limit::Samples as u64;
@@ -44,8 +35,6 @@ const ANYWHERE: u64 = 16;
 
 /// Where the preload library lies, if it is behind us: its locks' own sleeps are recorded as waits for them.
 static OURS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
-/// Where the program itself lies.
-static PROGRAM: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// Finds what has to be told apart, for the constructor.
 pub(crate) fn look_up() {
@@ -55,12 +44,7 @@ pub(crate) fn look_up() {
         OURS[0].store(library.start as u64, Relaxed);
         OURS[1].store(library.end as u64, Relaxed);
     }
-    // SAFETY: the vector's entry is a number that the kernel passed.
-    let entry = unsafe { libc::getauxval(libc::AT_ENTRY) } as usize;
-    if let Some(program) = find(entry) {
-        PROGRAM[0].store(program.start, Relaxed);
-        PROGRAM[1].store(program.end, Relaxed);
-    }
+    find_program();
 }
 
 fn is_ours(site: u64) -> bool {
@@ -72,25 +56,6 @@ fn class(number: u32) -> Class {
     all.into_iter().find(|class| *class as u32 == number).unwrap_or(Class::Futex)
 }
 
-/// Identifies the path of calls that led to a call, without a walk through their frames: by the depth of the stack, and
-/// by the words on it that look like return addresses.
-fn path(sleep: &Sleep) -> u64 {
-    /// Enough for some frames, and less than their walk takes.
-    const WORDS: usize = 48;
-    /// Libraries lie above, data of most programs below.
-    const LIBRARIES: usize = 1 << 40;
-    const END: usize = 1 << 47;
-    const ALIGNED: usize = 7;
-    let mut read = [0; WORDS];
-    let count = words(sleep.above - size_of::<usize>(), sleep.above, &mut read);
-    let program = PROGRAM[0].load(Relaxed)..PROGRAM[1].load(Relaxed);
-    // Pointers to data are mostly aligned, and differ from call to call.
-    let is_code = |word: usize| program.contains(&word) || (LIBRARIES..END).contains(&word) && word & ALIGNED != 0;
-    let start = (sleep.above as u64).wrapping_mul(SPREAD) ^ sleep.site;
-    let mix = |hash: u64, word: &usize| (hash.rotate_left(9) ^ *word as u64).wrapping_mul(SPREAD);
-    read[..count].iter().filter(|word| is_code(**word)).fold(start, mix)
-}
-
 /// Returns the entry of a place and a path, made with its stack if necessary; `None`: there is no room.
 fn entry_of(state: &State, sleep: &Sleep) -> Option<&'static Entry> {
     let class = class(sleep.class);
@@ -99,7 +64,7 @@ fn entry_of(state: &State, sleep: &Sleep) -> Option<&'static Entry> {
     let (address, path) = match scarce {
         true => (ANYWHERE, sleep.site),
         // An earlier thread may have left its entries to this one.
-        false => (sleep.address, path(sleep) ^ thread.wrapping_mul(SPREAD)),
+        false => (sleep.address, sleep.path() ^ thread.wrapping_mul(SPREAD)),
     };
     let entry = state.entry(class, address, Op::Sleep.at(path))?;
     if entry.mutex_or_under.load(Relaxed) == 0 {
@@ -110,13 +75,13 @@ fn entry_of(state: &State, sleep: &Sleep) -> Option<&'static Entry> {
 }
 
 /// Notes that a call begins which may sleep.
-pub(crate) extern "C" fn begin(sleep: &mut Sleep) {
+pub(crate) extern "C" fn begin(sleep: &mut Sleep) -> bool {
     if is_ours(sleep.site) {
-        return;
+        return false;
     }
     memory::keeping_errno(|| {
-        let Some(state) = enter_uncounted() else { return };
-        let Some(entry) = entry_of(&state, sleep) else { return };
+        let Some(state) = enter_uncounted() else { return false };
+        let Some(entry) = entry_of(&state, sleep) else { return false };
         state.begin_wait();
         locks::contended(state.writer.mapping(), entry.lock.load(Relaxed));
         let own = (&state.writer, &state.sampling);
@@ -127,9 +92,9 @@ pub(crate) extern "C" fn begin(sleep: &mut Sleep) {
             true => state.episodes.begin(own, entry, Some((stack, 1)), None),
             false => state.episodes.for_brief_waits(own, entry),
         };
-        sleep.began = clock::ticks();
+        let began = clock::ticks();
         if let Some(episode) = episode {
-            episode.began.store(sleep.began, Relaxed);
+            episode.began.store(began, Relaxed);
             if is_kept {
                 state.episodes.publish();
             } else {
@@ -137,14 +102,15 @@ pub(crate) extern "C" fn begin(sleep: &mut Sleep) {
                 episode.entry.store(state.writer.mapping().place_of(entry), Relaxed);
             }
         }
-        (sleep.entry, sleep.episode) = (Some(entry), episode);
-    });
+        sleep.own = Own { began, entry: Some(entry), episode };
+        true
+    })
 }
 
 /// Notes that such a call has ended, which [`begin`] has seen.
 pub(crate) extern "C" fn end(sleep: &Sleep, how: u32) {
     let at = clock::ticks();
-    let Some(entry) = sleep.entry else { return };
+    let Some(entry) = sleep.own.entry else { return };
     memory::keeping_errno(|| {
         let Some(state) = enter_uncounted() else { return };
         // A signal handler may have forked meanwhile.
@@ -157,11 +123,11 @@ pub(crate) extern "C" fn end(sleep: &Sleep, how: u32) {
 fn count(state: &State, sleep: &Sleep, entry: &'static Entry, (how, at): (u32, u64)) {
     /// A call that took no longer found that the thread had already ended.
     const ENDED_NS: u64 = 3_000;
-    let ticks = at.saturating_sub(sleep.began);
+    let ticks = at.saturating_sub(sleep.own.began);
     let is_late = sleep.class == Class::Thread as u32 && ticks < clock::ticks_in(ENDED_NS);
     let slept = matches!(how, WOKEN | GAVE_UP) && !is_late;
     let waker = if slept && how == WOKEN { locks::waker(state.writer.mapping(), entry) } else { None };
-    if let Some(episode) = sleep.episode {
+    if let Some(episode) = sleep.own.episode {
         let is_brief = state.episodes.is_for_brief_waits(episode);
         if !slept || is_brief && !waits::is_long(ticks) {
             episode.entry.store(0, Relaxed); // readers skip it
@@ -198,9 +164,10 @@ fn count(state: &State, sleep: &Sleep, entry: &'static Entry, (how, at): (u32, u
     }
 }
 
-/// Returns the time.
-pub(crate) extern "C" fn now() -> u64 {
-    clock::ticks()
+/// Notes that a call begins on several words.
+pub(crate) extern "C" fn begin_several(sleep: &mut Sleep, _: u64) -> bool {
+    sleep.own.began = clock::ticks();
+    !is_ours(sleep.site)
 }
 
 /// Records a call that slept on several words, of which `woken` is the one that ended it, or an error. They are an
@@ -209,7 +176,7 @@ pub(crate) extern "C" fn end_of_several(sleep: &mut Sleep, array: u64, woken: c_
     const BYTES: u64 = 24;
     const ADDRESS: u64 = 8;
     let at = clock::ticks();
-    if !matches!(how, WOKEN | GAVE_UP) || is_ours(sleep.site) {
+    if !matches!(how, WOKEN | GAVE_UP) {
         return;
     }
     let word = array.wrapping_add(BYTES * u64::try_from(woken).unwrap_or(0) + ADDRESS);

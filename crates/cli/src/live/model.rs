@@ -64,6 +64,8 @@ pub(crate) struct LockView {
     pub(crate) is_recent: bool,
     /// The settings for waits for it, at any of its call sites.
     pub(crate) tuned: Values,
+    /// Whether threads have it, and others wait for that to end (`Names::add_kinds`).
+    pub(crate) is_lock: bool,
 }
 
 /// The holder of a lock, as seen by its waiters.
@@ -83,13 +85,20 @@ pub(crate) struct ThreadView {
     pub(crate) waiting: Option<Waiting>,
 }
 
+impl ThreadView {
+    /// Returns whether it waits for a lock.
+    pub(crate) fn waits_for_lock(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| waiting.is_for_lock)
+    }
+}
+
 /// The wait of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lock: LockId,
     /// The kind of lock, or of event.
     pub(crate) wanted: &'static str,
-    /// Whether only another thread of the process can end the wait.
+    /// Whether only another thread of the process can end the wait, which has a lock (`Names::add_kinds`).
     pub(crate) is_for_lock: bool,
     /// The time waited; 0 for a process that has ended.
     pub(crate) for_ns: u64,
@@ -194,7 +203,8 @@ fn add(view: &mut View, id: ProcessId, snapshot: &Snapshot, before: Option<Befor
         let sites = counted.ended.as_ref().map(|ended| ended.sites.as_slice()).unwrap_or_default();
         let file_rule = counted.ended.as_ref().and_then(|ended| ended.rule);
         let tuned = tuned(&snapshot.rules, file_rule, id.address, site, sites);
-        view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent, tuned });
+        let is_lock = id.kind.is_ours();
+        view.locks.push(LockView { id, counted, before, waited_ns, site, waiters, holder, is_recent, tuned, is_lock });
     }
     // Locks that no look shows any more are dropped once they are most of those kept.
     if next.locks.len() > 2 * (view.locks.len() - first_lock) + FORGOTTEN {
@@ -233,7 +243,7 @@ fn thread_of(process: ProcessId, thread: &turnwise_live::Thread, snapshot: &Snap
     let waiting = thread.waiting.as_ref().map(|waiting| Waiting {
         lock: LockId { process, address: waiting.lock, kind: waiting.kind },
         wanted: waiting.kind.name(),
-        is_for_lock: true,
+        is_for_lock: waiting.kind.is_ours(),
         for_ns: ago(waiting.since_ns),
         owner: waiting.owner,
         owner_for_ns: waiting.owner_since_ns.map(ago),

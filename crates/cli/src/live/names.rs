@@ -1,15 +1,17 @@
 //! Names of locks and of places in running programs.
 
-use super::model::{LockId, ProcessId};
+use super::model::{LockId, ProcessId, View};
 use super::modules::{Modules, unloads_of};
+use super::slept::{Slept, lock_kind, slept};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 use turnwise_futex_trace::outside::{Thread, passes_on};
+use turnwise_live::layout::stack_of_site;
 use turnwise_live::{Channel, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
 use turnwise_profile::analysis::{call_site, is_lock_class, shown};
-use turnwise_profile::model::Frame;
+use turnwise_profile::model::{Frame, LockKind};
 use turnwise_profile::symbols::Symbols;
 
 /// The time after which an address in no known file is looked up again: it may be in one that was loaded since.
@@ -22,7 +24,8 @@ pub(crate) struct Names {
     locks: HashMap<(ProcessId, u64), Name>,
     /// The number of locks of a process with a name.
     taken: HashMap<(ProcessId, String), u32>,
-    sites: HashMap<(ProcessId, u64), String>,
+    /// The names of call sites, and what threads wait for there, if it is not one of our locks.
+    sites: HashMap<(ProcessId, u64), (String, Option<LockKind>)>,
 }
 
 /// A lock's name; several with the same name have numbers.
@@ -50,9 +53,7 @@ struct Program {
 
 impl Program {
     fn of(process: ProcessId) -> Program {
-        let is_it = |channel: &Channel| (channel.pid(), channel.start()) == (process.pid, process.start);
-        let gone = || Channel::list_gone().into_iter().find(is_it);
-        let channel = Channel::of(process.pid).ok().filter(is_it).or_else(gone);
+        let channel = channel_of(process);
         let modules = Modules::of(process.pid, || unloads(channel.as_ref()));
         let symbols = Symbols::in_order(modules.all());
         Program { channel, modules, symbols, read: Instant::now() }
@@ -72,6 +73,13 @@ impl Program {
     }
 }
 
+/// Returns the view of a process that runs or has ended.
+pub(crate) fn channel_of(process: ProcessId) -> Option<Channel> {
+    let is_it = |channel: &Channel| (channel.pid(), channel.start()) == (process.pid, process.start);
+    let gone = || Channel::list_gone().into_iter().find(is_it);
+    Channel::of(process.pid).ok().filter(is_it).or_else(gone)
+}
+
 fn unloads(channel: Option<&Channel>) -> Unloads {
     channel.map(unloads_of).unwrap_or_default()
 }
@@ -84,7 +92,10 @@ impl Names {
             return name.clone();
         }
         let variable = self.program(id.process, id.address).symbols.variable(id.address);
-        let taken = |names: &mut Names| (site != 0).then(|| format!("taken in {}", names.site(id.process, site)));
+        let taken = |names: &mut Names| {
+            let how = if names.kind(id, site).is_none_or(LockKind::is_lock) { "taken" } else { "used" };
+            (site != 0).then(|| format!("{how} in {}", names.site(id.process, site)))
+        };
         let Some(base) = variable.map(|variable| variable.name).or_else(|| taken(self)) else {
             return Name { base: format!("{:#x}", unnumbered(id.address)), number: 1 };
         };
@@ -95,21 +106,58 @@ impl Names {
         name
     }
 
-    /// Returns a call site by its return address: function, file and line.
-    pub(crate) fn site(&mut self, process: ProcessId, address: u64) -> String {
-        if address == 0 {
-            return "unknown".to_owned();
+    /// Returns what threads wait for at a call site; `None`: one of our locks.
+    pub(crate) fn kind(&mut self, id: LockId, site: u64) -> Option<LockKind> {
+        let by_name = if id.kind.is_ours() { None } else { self.place(id.process, site).1 };
+        lock_kind(id.kind, by_name)
+    }
+
+    /// Returns the same in a word or two.
+    pub(crate) fn wanted(&mut self, id: LockId, site: u64) -> &'static str {
+        self.kind(id, site).map_or(id.kind.name(), LockKind::name)
+    }
+
+    /// Adds to a look what is waited for that is not one of our locks.
+    pub(crate) fn add_kinds(&mut self, view: &mut View) {
+        for lock in &mut view.locks {
+            lock.is_lock = self.kind(lock.id, lock.site).is_none_or(LockKind::is_lock);
         }
-        if let Some(name) = self.sites.get(&(process, address)) {
-            return name.clone();
+        for waiting in view.threads.iter_mut().filter_map(|thread| thread.waiting.as_mut()) {
+            if let Some(kind) = self.kind(waiting.lock, waiting.site) {
+                (waiting.wanted, waiting.is_for_lock) = (kind.name(), kind.is_lock());
+            }
+        }
+    }
+
+    /// Returns a call site by its return address, or by its stack: function, file and line.
+    pub(crate) fn site(&mut self, process: ProcessId, address: u64) -> String {
+        if address == 0 { "unknown".to_owned() } else { self.place(process, address).0 }
+    }
+
+    fn place(&mut self, process: ProcessId, address: u64) -> (String, Option<LockKind>) {
+        if let Some(known) = self.sites.get(&(process, address)) {
+            return known.clone();
+        }
+        let place = self.look_up(process, address);
+        self.sites.insert((process, address), place.clone());
+        place
+    }
+
+    fn look_up(&mut self, process: ProcessId, address: u64) -> (String, Option<LockKind>) {
+        if stack_of_site(address).is_some() {
+            let channel = self.program(process, 0).channel.as_ref();
+            let calls = channel.map(|channel| channel.calls(address)).unwrap_or_default();
+            let symbols = &mut self.program(process, calls.first().copied().unwrap_or(0)).symbols;
+            let Slept { kind, frames, .. } = slept(symbols, &calls);
+            let name = frames.first().map_or_else(|| "unknown".to_owned(), |frame| shown(symbols.frame(*frame)));
+            return (name, kind);
         }
         let symbols = &mut self.program(process, address).symbols;
         let frames = call_site(symbols, address);
         // Of Rust's locks the compiler may inline all but the system call.
         let own = frames.iter().find(|frame| !passes_on(symbols.frame(**frame))).or(frames.first());
         let name = own.map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
-        self.sites.insert((process, address), name.clone());
-        name
+        (name, slept(symbols, &[address]).kind)
     }
 
     /// Returns the call stack of a sleeping thread, innermost first; empty if unknown.
@@ -165,7 +213,10 @@ mod tests {
                     .iter()
                     .map(|(lock, name)| ((lock.process, lock.address), Name { base: (*name).to_owned(), number: 1 }))
                     .collect(),
-                sites: sites.iter().map(|(process, site, name)| ((*process, *site), (*name).to_owned())).collect(),
+                sites: sites
+                    .iter()
+                    .map(|(process, site, name)| ((*process, *site), ((*name).to_owned(), None)))
+                    .collect(),
                 ..Names::default()
             }
         }

@@ -53,6 +53,8 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) kind: Kind,
+    /// What it is, in a word or two.
+    pub(crate) what: &'static str,
     /// The locks that it stands for; the one that threads waited for longest is first.
     pub(crate) locks: Vec<LockId>,
     pub(crate) now: Figures,
@@ -61,6 +63,8 @@ pub(crate) struct Row {
     pub(crate) per_s: Option<f64>,
     /// The mean number of waiting threads.
     pub(crate) waiting: Option<f64>,
+    /// Whether it is a lock: others are listed after them, and have no share.
+    pub(crate) is_lock: bool,
     /// The share of the time that threads waited for any observed lock.
     pub(crate) share: f64,
     pub(crate) longest_now_ns: Option<u64>,
@@ -93,7 +97,8 @@ impl Row {
 /// Returns the lines for a view, at most `most`, and their total number. Locks without waits within the last minute are
 /// left out.
 pub(crate) fn rows(view: &View, names: &mut Names, wanted: &Wanted, most: usize) -> (Vec<Row>, usize) {
-    let all = view.locks.iter().fold(0_u64, |sum, lock| sum.saturating_add(lock.waited_ns));
+    let locks = view.locks.iter().filter(|lock| lock.is_lock);
+    let all = locks.fold(0_u64, |sum, lock| sum.saturating_add(lock.waited_ns));
     let busy: Vec<&LockView> = view.locks.iter().filter(|lock| lock.is_recent).collect();
     // Names cost most: they are all looked up only if all are needed.
     if !wanted.as_one && wanted.filter.is_empty() && wanted.sort != Sort::Name {
@@ -132,6 +137,7 @@ fn highest<'a>(view: &View, locks: Vec<&'a LockView>, wanted: &Wanted, most: usi
         let order = b.total_cmp(a).then_with(|| waited_b.cmp(waited_a));
         let order = order.then_with(|| lock_b.counted.waited_ns().cmp(&lock_a.counted.waited_ns()));
         let order = if wanted.reversed { order.reverse() } else { order };
+        let order = lock_b.is_lock.cmp(&lock_a.is_lock).then(order);
         order.then_with(|| lock_a.id.cmp(&lock_b.id))
     };
     if most > 0 && most < ranked.len() {
@@ -167,6 +173,7 @@ fn first(rows: Vec<Row>, wanted: &Wanted, most: usize) -> Vec<Row> {
         let (a, b) = (&rows[*a], &rows[*b]);
         let order = compare(wanted.sort, a, b);
         let order = if wanted.reversed { order.reverse() } else { order };
+        let order = b.is_lock.cmp(&a.is_lock).then(order);
         order.then_with(|| a.locks[0].cmp(&b.locks[0]))
     });
     let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
@@ -182,12 +189,14 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
         name: String::new(),
         program: process.map(|process| process.name.clone()).unwrap_or_default(),
         kind: lock.id.kind,
+        what: "",
         locks: vec![lock.id],
         per_s: span_s.map(|span| now.waits as f64 / span),
         now,
         total: lock.total(),
         waiting: span_s.map(|span| waited / 1e9 / span),
-        share: if all == 0 { 0.0 } else { waited / all as f64 },
+        is_lock: lock.is_lock,
+        share: if all == 0 || !lock.is_lock { 0.0 } else { waited / all as f64 },
         // 0 is for a process that has ended.
         longest_now_ns: longest.map(|waiting| waiting.for_ns).filter(|ns| *ns != 0),
         waiters: lock.waiters.len(),
@@ -200,15 +209,16 @@ fn row(view: &View, lock: &LockView, all: u64) -> Row {
 fn name(row: &mut Row, names: &mut Names, as_one: bool) {
     let name = names.lock(row.locks[0], row.site);
     row.name = if as_one { name.base } else { name.to_string() };
+    row.what = names.wanted(row.locks[0], row.site);
 }
 
 /// Adds up the lines that have the same name, in the same program, and the same kind.
 fn as_one(mut rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| std::cmp::Reverse(row.now.waited_ns()));
-    let mut places: HashMap<(String, String, Kind), usize> = HashMap::new();
+    let mut places: HashMap<(String, String, Kind, &str), usize> = HashMap::new();
     let mut sums: Vec<Row> = Vec::new();
     for row in rows {
-        let place = *places.entry((row.program.clone(), row.name.clone(), row.kind)).or_insert(sums.len());
+        let place = *places.entry((row.program.clone(), row.name.clone(), row.kind, row.what)).or_insert(sums.len());
         match sums.get_mut(place) {
             Some(sum) => add(sum, row),
             None => sums.push(row),

@@ -121,13 +121,15 @@ impl Status {
 /// Adds what a live view tells.
 fn add_view(status: &mut Status, channel: &Channel) -> Result<(), turnwise_live::Error> {
     let snapshot = channel.snapshot()?;
-    let locks: BTreeSet<u64> = snapshot.locks.iter().map(|lock| lock.address).collect();
+    let ours = || snapshot.locks.iter().filter(|lock| lock.kind.is_ours());
+    let locks: BTreeSet<u64> = ours().map(|lock| lock.address).collect();
     channel.name().clone_into(&mut status.name);
     status.live_view = Some(printable(&channel.path().to_string_lossy()).into_owned());
     status.contended_locks = Some(locks.len());
-    status.waits = Some(snapshot.locks.iter().fold(0, |sum, lock| lock.waits.saturating_add(sum)));
-    status.wait_ns = Some(snapshot.locks.iter().fold(0, |sum, lock| lock.wait_ns.saturating_add(sum)));
-    status.waiting = Some(snapshot.threads.iter().filter(|thread| thread.waiting.is_some()).count());
+    status.waits = Some(ours().fold(0, |sum, lock| lock.waits.saturating_add(sum)));
+    status.wait_ns = Some(ours().fold(0, |sum, lock| lock.wait_ns.saturating_add(sum)));
+    status.waiting =
+        Some(snapshot.threads.iter().filter(|thread| thread.waiting.is_some_and(|wait| wait.kind.is_ours())).count());
     Ok(())
 }
 

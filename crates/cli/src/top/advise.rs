@@ -80,7 +80,7 @@ fn command(row: &Row, process: &Process, proposal: &Proposal) -> String {
 fn proposals(row: &Row, threads: usize) -> Vec<Proposal> {
     let (now, waits) = (&row.now, row.now.waits as f64);
     let is_worthwhile = row.waiting.is_some_and(|waiting| waiting >= WORTHWHILE * threads.max(1) as f64);
-    if row.kind == Kind::Spin || now.waits < FEW || !is_worthwhile {
+    if !row.kind.is_ours() || row.kind == Kind::Spin || now.waits < FEW || !is_worthwhile {
         return Vec::new();
     }
     let (Some(median), Some(p99)) = (now.quantile(0.5), now.quantile(0.99)) else { return Vec::new() };

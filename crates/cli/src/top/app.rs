@@ -51,6 +51,7 @@ impl App {
         self.view = self.model.step(snapshots);
         let processes: Vec<_> = self.view.processes.iter().map(|process| process.id).collect();
         self.names.keep(|process| processes.contains(&process));
+        self.names.add_kinds(&mut self.view);
         self.arrange();
     }
 

@@ -37,8 +37,8 @@ const fn name(title: &'static str, width: u16, from: u16, cell: fn(&Row, &mut Co
 
 const COLUMNS: &[Column] = &[
     name("lock", 15, 0, |row, _| row.title()),
-    figure("kind", 5, 100, |row, _| row.kind.name().to_owned()),
-    figure("share", 5, 0, |row, _| percent(row.share)),
+    name("kind", 5, 100, |row, _| row.what.to_owned()),
+    figure("share", 5, 0, |row, _| if row.is_lock { percent(row.share) } else { NONE.to_owned() }),
     figure("waiting", 7, 0, |row, _| row.waiting.map_or_else(|| NONE.to_owned(), waiting)),
     figure("waits/s", 7, 0, |row, _| row.per_s.map_or_else(|| NONE.to_owned(), whole)),
     figure("p50", 7, 110, |row, _| length(row.now.quantile(0.5))),

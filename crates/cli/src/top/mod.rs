@@ -113,6 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         if !is_over {
             view = printer.model.step(&watch.snapshots()?);
         }
+        printer.names.add_kinds(&mut view);
         printer.print(&view)?;
         if args.once || args.advise || is_over {
             return Ok(ExitCode::SUCCESS);

@@ -30,7 +30,7 @@ pub(super) fn text(view: &View, names: &mut Names, rows: &[Row], found: usize) -
 /// Formats a process in one line.
 pub(super) fn summary(view: &View, process: &Process) -> String {
     let threads = || view.threads.iter().filter(|thread| thread.process == process.id);
-    let (all, waiting) = (threads().count(), threads().filter(|thread| thread.waiting.is_some()).count());
+    let (all, waiting) = (threads().count(), threads().filter(|thread| thread.waits_for_lock()).count());
     let span = match process.span_ns {
         _ if !process.alive => "it has ended: all since it began".to_owned(),
         None => "all since it began".to_owned(),

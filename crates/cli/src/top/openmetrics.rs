@@ -29,7 +29,8 @@ impl Exporter {
     /// Returns the current text, and whether a program still runs.
     pub(super) fn text(&mut self) -> Result<(String, bool)> {
         // The first look of a model covers all time since the programs began.
-        let view = Model::default().step(&self.watch.snapshots()?);
+        let mut view = Model::default().step(&self.watch.snapshots()?);
+        self.names.add_kinds(&mut view);
         let is_alive = view.processes.iter().any(|process| process.alive);
         Ok((encoded(&view, &mut self.names, &self.wanted, self.limit), is_alive))
     }
@@ -50,7 +51,7 @@ fn lock_values(row: &Row) -> Value {
         labels.push(("pid", lock.process.pid.to_string()));
         labels.push(("address", format!("{:#x}", lock.address)));
     }
-    labels.extend([("lock", row.name.clone()), ("kind", row.kind.name().to_owned())]);
+    labels.extend([("lock", row.name.clone()), ("kind", row.what.to_owned())]);
     let seconds = |ns: u64| ns as f64 / 1e9;
     let mut count = 0;
     let buckets = buckets(&row.total.histogram).into_iter().map(|(bound, here)| {

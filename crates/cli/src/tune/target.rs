@@ -40,7 +40,9 @@ impl<'a> Program<'a> {
             (lock.address, lock.kind, sites)
         });
         let waits = self.snapshot.threads.iter().filter_map(|thread| thread.waiting);
-        counted.chain(waits.map(|waiting| (waiting.lock, waiting.kind, vec![waiting.site]))).collect()
+        let all = counted.chain(waits.map(|waiting| (waiting.lock, waiting.kind, vec![waiting.site])));
+        // Settings are for our locks.
+        all.filter(|(_, kind, _)| kind.is_ours()).collect()
     }
 
     /// Finds the waits that the user calls `name`: `*`, an address, a lock's name, or a function that waits.
@@ -114,7 +116,7 @@ impl<'a> Program<'a> {
         let has_effect = |kind: &Kind| match kind {
             Kind::Mutex => self.channel.policy().is_none_or(|policy| policy == Policy::Adaptive),
             Kind::Read | Kind::Write => true,
-            Kind::Spin => false,
+            _ => false,
         };
         if kinds.is_empty() || kinds.iter().any(has_effect) {
             return Ok(());

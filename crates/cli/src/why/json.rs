@@ -34,9 +34,8 @@ pub(super) fn answer(looks: Looks<'_>, names: &mut Names) -> (Value, bool) {
 
 fn process_value(looks: Looks, process: &Process, graph: &Graph, stuck: &Stuck, names: &mut Names) -> Value {
     let mut waiting: Vec<&ThreadView> = looks.threads(process).filter(|thread| thread.waiting.is_some()).collect();
-    let is_for_lock = |thread: &ThreadView| thread.waiting.as_ref().is_some_and(|waiting| waiting.is_for_lock);
     let for_ns = |thread: &ThreadView| thread.waiting.as_ref().map(|waiting| waiting.for_ns);
-    waiting.sort_by_key(|thread| std::cmp::Reverse((is_for_lock(thread), for_ns(thread))));
+    waiting.sort_by_key(|thread| std::cmp::Reverse((thread.waits_for_lock(), for_ns(thread))));
     let mut with_stacks =
         |threads: &[&ThreadView]| -> Vec<Value> { threads.iter().map(|thread| with_stack(thread, names)).collect() };
     let circles: Vec<_> = stuck.circles.iter().map(|circle| with_stacks(circle)).collect();
@@ -49,7 +48,7 @@ fn process_value(looks: Looks, process: &Process, graph: &Graph, stuck: &Stuck, 
         "name": process.name,
         "alive": process.alive,
         "threads": looks.threads(process).count(),
-        "threads_waiting": waiting.iter().filter(|thread| is_for_lock(thread)).count(),
+        "threads_waiting": waiting.iter().filter(|thread| thread.waits_for_lock()).count(),
         "circles": circles,
         "waits_for_own": own,
         "all_wait": stuck.all_wait,

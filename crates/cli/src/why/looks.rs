@@ -1,6 +1,7 @@
 //! Two looks at programs, and the threads that are stuck in both.
 
-use crate::live::{Graph, Process, ThreadView, View};
+use crate::live::{Graph, Process, ThreadView, View, Waiting};
+use turnwise_live::Kind;
 
 /// Returns how many threads a process has, by its number; `None`: unknown.
 pub(super) type Count = fn(u32) -> Option<usize>;
@@ -27,6 +28,11 @@ pub(super) struct Stuck<'a> {
     pub(super) own: Vec<&'a ThreadView>,
     /// Whether there is no cycle, but all threads wait: then none can release a lock, whichever holds them.
     pub(super) all_wait: bool,
+}
+
+/// Returns whether a thread waits for one of our locks.
+fn is_for_ours(thread: &ThreadView) -> bool {
+    thread.waiting.as_ref().is_some_and(|waiting| waiting.lock.kind.is_ours())
 }
 
 impl Stuck<'_> {
@@ -57,7 +63,7 @@ impl<'a> Looks<'a> {
     fn may_be_helped(self, process: &Process) -> bool {
         let (waiting, passing): (Vec<&ThreadView>, Vec<&ThreadView>) = self
             .threads(process)
-            .filter(|thread| thread.waiting.is_some())
+            .filter(|thread| is_for_ours(thread))
             .partition(|thread| self.are_lasting(process, std::iter::once(*thread)));
         let waiting: Vec<u32> = waiting.iter().map(|thread| thread.tid).collect();
         process.alive && (!passing.is_empty() || (self.goes_on)(process.id.pid, &waiting))
@@ -78,9 +84,14 @@ impl<'a> Looks<'a> {
 
     /// Returns whether all threads of a process wait for locks: then none can release one, whichever holds them.
     fn all_wait(self, process: &Process) -> bool {
+        let is_for_thread = |waiting: &Waiting| waiting.is_for_lock || waiting.lock.kind == Kind::Join;
         let threads: Vec<&ThreadView> =
-            self.threads(process).filter(|thread| thread.waiting.as_ref().is_none_or(|w| w.is_for_lock)).collect();
+            self.threads(process).filter(|thread| thread.waiting.as_ref().is_none_or(is_for_thread)).collect();
         let there = (self.count)(process.id.pid);
-        process.alive && there == Some(threads.len()) && self.are_lasting(process, threads.iter().copied())
+        let for_ours: Vec<u32> = threads.iter().filter(|thread| is_for_ours(thread)).map(|thread| thread.tid).collect();
+        // Waits for other locks, and joins, may have a deadline.
+        let may_go_on = || for_ours.len() < threads.len() && (self.goes_on)(process.id.pid, &for_ours);
+        let all = process.alive && there == Some(threads.len());
+        all && self.are_lasting(process, threads.iter().copied()) && !may_go_on()
     }
 }

@@ -43,7 +43,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut names = Names::default();
     let [first, second] = match Watch::open(args.which.clone()) {
-        Ok(watch) => looks_at(watch)?,
+        Ok(watch) => looks_at(watch, &mut names)?,
         Err(error) => looks_from_outside(&args.which, error, &mut names)?,
     };
     let looks = Looks { first: &first, second: &second, count: threads_of, goes_on };
@@ -52,11 +52,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if is_stuck { ExitCode::from(STUCK) } else { ExitCode::SUCCESS })
 }
 
-fn looks_at(mut watch: Watch) -> Result<[View; 2]> {
+fn looks_at(mut watch: Watch, names: &mut Names) -> Result<[View; 2]> {
     let mut model = Model::default();
     let first = model.step(&watch.snapshots()?);
     std::thread::sleep(APART);
-    Ok([first, model.step(&watch.snapshots()?)])
+    let mut looks = [first, model.step(&watch.snapshots()?)];
+    looks.iter_mut().for_each(|look| names.add_kinds(look));
+    Ok(looks)
 }
 
 /// Looks at a process that has no live view, for the reason in `error`, because it does not run under `turnwise run`.

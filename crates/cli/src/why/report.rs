@@ -25,7 +25,7 @@ fn after(looks: Looks<'_>, is_stuck: bool) -> String {
     if is_stuck {
         return next("turnwise profile -- CMD", "runs the program again, and shows in which order it takes its locks");
     }
-    let waits = |process: &&Process| looks.threads(process).filter(|thread| thread.waiting.is_some()).count();
+    let waits = |process: &&Process| looks.threads(process).filter(|thread| thread.waits_for_lock()).count();
     let most = looks.second.processes.iter().filter(|process| process.alive).max_by_key(waits);
     most.map_or_else(|| after_look(&View::default(), None), |process| profile(process.id.pid))
 }

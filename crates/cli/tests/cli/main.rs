@@ -18,6 +18,7 @@ mod policy;
 mod profile;
 mod refusals;
 mod run;
+mod sleeps;
 mod status;
 mod top;
 mod tune;

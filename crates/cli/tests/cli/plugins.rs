@@ -92,7 +92,8 @@ fn the_live_view_tells_plug_ins_apart_while_the_program_runs_and_after_its_end()
         let (line, _) = expect_of(0, command.env("XDG_RUNTIME_DIR", folder.path()));
         let line: Value = serde_json::from_str(&line).unwrap();
         let lock = |lock: &Value| format!("{} {}", lock["name"].as_str().unwrap(), lock["site"].as_str().unwrap());
-        let mut all: Vec<String> = line["locks"].as_array().unwrap().iter().map(lock).collect();
+        let locks = line["locks"].as_array().unwrap().iter().filter(|lock| lock["kind"] != "join");
+        let mut all: Vec<String> = locks.map(lock).collect();
         all.sort();
         all
     };

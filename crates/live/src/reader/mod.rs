@@ -21,6 +21,7 @@ pub use record::{Recorded, Recorder, Registers, Released};
 pub use rules::{Addresses, Rule, Target, Tuner};
 pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Totals, Unloaded, Unloads, Waiting};
 
+use crate::layout::{CALLS, Part, STACKS, Stack, stack_of_site};
 use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;
 use core::sync::atomic::Ordering::Relaxed;
@@ -161,6 +162,19 @@ impl Channel {
     /// The file cannot be read, or is damaged.
     pub fn unloads(&self) -> Result<Unloads, Error> {
         unloads::read(&self.path, &self.file, &copy::header(&self.path, &self.file)?)
+    }
+
+    /// Returns the return addresses of the calls that a call site stands for, innermost first: its own, or those of a
+    /// stack; none, if it cannot be read.
+    #[must_use]
+    pub fn calls(&self, site: u64) -> Vec<u64> {
+        let Some(number) = stack_of_site(site) else { return vec![site] };
+        let stack = (number < STACKS).then(|| copy::read_at::<Stack>(&self.file, Stack::offset(number)).ok()).flatten();
+        let calls = |stack: Stack| {
+            let count = (stack.count.load(Relaxed) as usize).min(CALLS);
+            stack.calls[..count].iter().map(|call| call.load(Relaxed)).collect()
+        };
+        stack.map(calls).unwrap_or_default()
     }
 
     /// Makes the program record its individual waits: see [`Recorder`].

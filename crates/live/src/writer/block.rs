@@ -61,6 +61,20 @@ pub(super) fn end(block: &Block, inside: u64, how: End, me: &Me) {
     enter(block, 0);
 }
 
+/// Withdraws a wait that [`begin`] began with `inside`.
+pub(super) fn withdraw(block: &Block, inside: u64) {
+    if block.inside.load(Relaxed) == inside {
+        change(&block.wait, || block.wait.key.store(0, Relaxed));
+        enter(block, 0);
+    }
+}
+
+/// Returns how long the thread has been in its wait.
+pub(super) fn lasted_ns(block: &Block, view: &view::View) -> u64 {
+    let now = clock::ticks();
+    clock::length(now.saturating_sub(block.wait.since.load(Relaxed)), now, view.header())
+}
+
 /// Notes that the thread has released a lock.
 #[inline]
 pub(super) fn released(block: &Block, address: usize) {

@@ -11,6 +11,7 @@
 //! | `index.rs` | finds a lock's record in it |
 //! | `log.rs` | individual waits, while a profiler requests them |
 //! | `threads.rs` | gives blocks to threads, and reclaims them from exited ones |
+//! | `stacks.rs` | call stacks of waits that are not for our locks |
 //! | `modules.rs` | the unloaded modules, so that no address is attributed to an earlier one |
 //! | `view.rs` | the process's view: its mapping, which pages of it are present, forked children |
 //! | `file.rs` | creates the file |
@@ -33,6 +34,7 @@ mod index;
 mod log;
 mod modules;
 mod settings;
+mod stacks;
 mod sys;
 mod table;
 mod threads;
@@ -40,7 +42,7 @@ mod view;
 
 pub use view::{set_hooks, turn_off};
 
-use crate::layout::{Block, EVENTS};
+use crate::layout::{Block, CALLS, EVENTS};
 use crate::{Key, Values};
 use core::ffi::CStr;
 
@@ -89,6 +91,18 @@ impl Start {
         }
         let generation = self.me.generation;
         self.with(|address| modules::seen(address, generation))
+    }
+
+    /// Does as [`Start::numbered`], and replaces the call site by the stack of calls that led to it. `path` identifies
+    /// it, and `take` finds the calls: it returns their number.
+    #[must_use]
+    pub fn at_stack(self, path: u64, take: impl FnOnce(&mut [u64; CALLS]) -> usize) -> Start {
+        let generation = self.me.generation;
+        // It creates the view.
+        let view = threads::block(&self.me, true).and_then(|_| view::of(generation));
+        let stack = view.and_then(|view| stacks::of(&view, generation, path, take));
+        let start = self.numbered();
+        Start { site: stack.map_or(start.site, |stack| stack as usize), ..start }
     }
 
     #[inline(always)]
@@ -177,6 +191,19 @@ pub fn end(begun: &Begun, how: End, me: &Me) {
     // If not, a signal handler has forked, and this is the child.
     if begun.generation == me.generation {
         block::end(begun.block, begun.inside, how, me);
+    }
+}
+
+/// Returns how long a wait has lasted, about.
+#[must_use]
+pub fn lasted_ns(begun: &Begun) -> u64 {
+    view::of(begun.generation).map_or(0, |view| block::lasted_ns(begun.block, &view))
+}
+
+/// Withdraws a wait that has begun: the thread did not wait.
+pub fn withdraw(begun: &Begun, me: &Me) {
+    if begun.generation == me.generation {
+        block::withdraw(begun.block, begun.inside);
     }
 }
 

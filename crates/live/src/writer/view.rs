@@ -3,7 +3,10 @@
 //! No data that determines where we write is read from the file: a process with write access may write anything to it.
 
 use super::{Hooks, file, index, settings, sys};
-use crate::layout::{BLOCKS_START, Block, Entry, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, PAGE, Part};
+use crate::layout::{
+    BLOCKS_START, Block, Entry, FILE_BYTES, Header, LOCKS, LOCKS_START, LOG_START, PAGE, Part, STACKS, STACKS_START,
+    Stack,
+};
 use core::ffi::CStr;
 use core::ops::Range;
 use core::ptr::{self, null_mut};
@@ -37,6 +40,7 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS: AtomicU32 = AtomicU32::new(0);
 static BLOCKS_USED: AtomicU32 = AtomicU32::new(0);
 static LOCKS_USED: AtomicU32 = AtomicU32::new(0);
+static STACKS_USED: AtomicU32 = AtomicU32::new(0);
 /// The number of the next recorded wait, and of the next release: nothing in the file determines where writes go.
 pub(super) static NEXT_RECORD: AtomicU64 = AtomicU64::new(0);
 pub(super) static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
@@ -44,7 +48,7 @@ pub(super) static NEXT_RELEASE: AtomicU64 = AtomicU64::new(0);
 static THERE: [AtomicU64; PAGES.div_ceil(64)] = [const { AtomicU64::new(0) }; PAGES.div_ceil(64)];
 
 /// The pages of the table.
-const LOCK_PAGES: Range<usize> = LOCKS_START / PAGE..BLOCKS_START.div_ceil(PAGE);
+const LOCK_PAGES: Range<usize> = LOCKS_START / PAGE..STACKS_START / PAGE;
 /// The table doubles its pages, by a number within these bounds: a call for each would cost more than a page does.
 const FEWEST_PAGES: usize = 2;
 const MOST_PAGES: usize = 16;
@@ -162,6 +166,7 @@ fn make(mine: u32, may_call_system: bool) -> Result<View, Missing> {
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
     LOCKS_USED.store(0, Relaxed);
+    STACKS_USED.store(0, Relaxed);
     NEXT_RECORD.store(0, Relaxed);
     NEXT_RELEASE.store(0, Relaxed);
     // Not the log's pages: if a page's allocation cannot be checked, individual waits are not recorded.
@@ -267,6 +272,12 @@ impl View {
         let block = self.at(place as usize)?;
         self.header().blocks_used.fetch_max(place + 1, Relaxed);
         Some(block)
+    }
+
+    /// Returns a call stack that was never taken, and its place; `None`: there is no room for it.
+    pub(super) fn new_stack(&self) -> Option<(usize, &'static Stack)> {
+        let place = take_next(&STACKS_USED, STACKS as u32)? as usize;
+        Some((place, self.at(place)?))
     }
 
     fn has_page(&self, page: usize) -> bool {

@@ -57,7 +57,7 @@ impl Place {
 /// Starts a thread by `create`, one of the C library's functions.
 fn begin(routine: Routine, argument: *mut c_void, create: impl FnOnce(Routine, *mut c_void) -> c_int) -> c_int {
     let call = Call { routine: routine.map_or(null_mut(), |routine| routine as *mut c_void), argument };
-    if call.routine.is_null() || !live::NAMES_OWNERS.load(Relaxed) {
+    if call.routine.is_null() || !live::is_on() {
         return create(routine, argument);
     }
     let Some(place) = Place::take(&call) else { return create(routine, argument) };

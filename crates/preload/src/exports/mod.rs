@@ -32,5 +32,6 @@ mod mutex;
 mod old_cond;
 pub(crate) mod process;
 pub(crate) mod rwlock;
+pub(crate) mod sleep;
 mod spin;
 mod threads;

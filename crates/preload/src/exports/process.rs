@@ -1,9 +1,6 @@
 //! Functions that change the process, and are no locks.
 
 use crate::{live, real};
-use core::ffi::c_void;
-use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use turnwise::platform::native::assume_filtered;
 use turnwise_interpose::Filtering;
 
@@ -12,7 +9,7 @@ turnwise_interpose::exec! {}
 
 // From just before a program installs a filter of system calls, or prepares that, the locks avoid calls that the C
 // library's own would not make.
-turnwise_interpose::filters! { before, real::prctl::ADDRESS, real::syscall::ADDRESS, NO_FUTEX }
+turnwise_interpose::filters! { before, real::prctl::ADDRESS, real::syscall::ADDRESS, super::sleep::FUTEX }
 
 // After these calls the process may be unable to create its live view: it is created before them.
 turnwise_interpose::leaving! { crate::real, crate::live::make_now }
@@ -21,9 +18,6 @@ turnwise_interpose::exports! {
     // A module loaded afterwards may land where the plug-in was.
     dlclose(handle) => live::unloading(|| real::dlclose(handle));
 }
-
-/// Futex calls pass on, too.
-static NO_FUTEX: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 fn before(_: Filtering) {
     assume_filtered();

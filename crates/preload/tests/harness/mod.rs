@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use turnwise_live::{Kind, Snapshot};
 use turnwise_preload_abi::{environment, libraries};
 
 /// The values that [`environment::LOCK`] may have.
@@ -75,6 +76,14 @@ impl Build {
         let output = command.output().unwrap_or_else(|e| panic!("cannot run {compiler}: {e}; these tests need it"));
         assert!(output.status.success(), "{compiler} failed:\n{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Leaves joins out of a look at a program that makes no futex call: those are our locks', which are not counted as
+/// such.
+pub(crate) fn without_joins(mut snapshot: Snapshot) -> Snapshot {
+    snapshot.locks.retain(|lock| lock.kind != Kind::Join);
+    assert!(snapshot.locks.iter().all(|lock| lock.kind.is_ours()), "{:?}", snapshot.locks);
+    snapshot
 }
 
 /// Returns a path for this test run only, in its own folder.

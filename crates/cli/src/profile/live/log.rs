@@ -4,6 +4,7 @@ use crate::live::Modules;
 use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use turnwise_futex_trace::Dump;
+use turnwise_live::layout::stack_of_site;
 use turnwise_live::{Kind, Recorded, Released, Unloads, unnumbered};
 use turnwise_present::printable;
 use turnwise_profile::sums::{Course, Sum};
@@ -94,7 +95,8 @@ impl Log {
         if modules.learn(reported()) {
             self.unwind(modules);
         }
-        let is_missing = |wait: &Recorded| !modules.has(wait.site) && !self.tried.contains(&wait.site);
+        let is_known = |site: u64| modules.has(site) || stack_of_site(site).is_some();
+        let is_missing = |wait: &Recorded| !is_known(wait.site) && !self.tried.contains(&wait.site);
         let missing = waits.iter().find(|wait| is_missing(wait)).map(|wait| wait.site);
         if (missing.is_some() && self.tried.len() < MOST_TRIED || !modules.is_new()) && modules.may_look_again() {
             modules.look_again(reported);
@@ -122,7 +124,10 @@ impl Log {
         let (place, ns) = ((wait.lock, wait.kind, wait.site), wait.ended_ns.saturating_sub(wait.began_ns));
         self.records += 1;
         self.sites.entry((place, stack)).or_default().add(ns, wait.weight);
-        self.threads.entry(wait.tid).or_default().waits.add(ns, wait.weight);
+        // Others may be idle.
+        if wait.kind.is_ours() {
+            self.threads.entry(wait.tid).or_default().waits.add(ns, wait.weight);
+        }
         let ended_ns = wait.ended_ns.saturating_sub(self.began_ns);
         let (waits, waited_ns) = (wait.weight.round() as u64, (wait.weight * ns as f64) as u64);
         self.courses.entry(wait.lock).or_default().add(ended_ns, waits, waited_ns);

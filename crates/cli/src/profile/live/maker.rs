@@ -2,21 +2,28 @@
 
 use super::log::{Log, Place};
 use super::{Look, Seen, remarks};
+use crate::live::{ProcessId, Slept, channel_of, lock_kind, slept};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use turnwise_live::{Kind, SiteSum, Waiting, unnumbered};
+use turnwise_live::layout::stack_of_site;
+use turnwise_live::{Channel, Kind, SiteSum, Waiting, unnumbered};
 use turnwise_profile::analysis::{call_site, is_wrapper, shown};
 use turnwise_profile::model::{
-    Distribution, Episode, Events, FrameId, LockKind, Method, Profile, Program, Recording, Site, StackId, Thread, Usage,
+    Awaited, AwaitedSite, Distribution, Episode, Events, FrameId, LockKind, Method, Profile, Program, Recording, Site,
+    StackId, Thread, Usage,
 };
 use turnwise_profile::waits::{Key, Waits};
 
 /// Makes the profile.
 pub(super) fn profile(seen: &Seen, program: Program) -> Profile {
+    let snapshot = &seen.last.snapshot;
     let mut maker = Maker {
         seen,
+        channel: channel_of(ProcessId { pid: snapshot.pid, start: snapshot.start }),
         waits: Waits::new(seen.modules.all()),
-        frames: HashMap::new(),
+        places: HashMap::new(),
         kinds: HashMap::new(),
+        awaited: Vec::new(),
         stacks: Vec::new(),
     };
     maker.threads();
@@ -29,9 +36,13 @@ pub(super) fn profile(seen: &Seen, program: Program) -> Profile {
 
 struct Maker<'a> {
     seen: &'a Seen,
+    /// The view, which has the stacks of waits that are not for our locks.
+    channel: Option<Channel>,
     waits: Waits,
-    frames: HashMap<u64, Vec<FrameId>>,
-    kinds: HashMap<u64, Kind>,
+    places: HashMap<u64, Slept>,
+    /// The way of waiting for a lock, and what it is, if it is not ours.
+    kinds: HashMap<u64, (Kind, Option<LockKind>)>,
+    awaited: Vec<Awaited>,
     /// The numbers of the log's stacks.
     stacks: Vec<StackId>,
 }
@@ -75,23 +86,33 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn frames_of(&mut self, site: u64) -> Vec<FrameId> {
-        let symbols = &mut self.waits.symbols;
-        let frames = self.frames.entry(site);
-        frames.or_insert_with(|| if site == 0 { Vec::new() } else { call_site(symbols, site) }).clone()
+    fn place(&mut self, site: u64) -> &Slept {
+        let (symbols, channel) = (&mut self.waits.symbols, self.channel.as_ref());
+        self.places.entry(site).or_insert_with(|| match site {
+            0 => Slept::default(),
+            _ if stack_of_site(site).is_none() => Slept { frames: call_site(symbols, site), ..Slept::default() },
+            _ => slept(symbols, &channel.map(|channel| channel.calls(site)).unwrap_or_default()),
+        })
     }
 
-    /// Returns a call site as it is shown.
-    fn key(&mut self, (address, kind, site): Place) -> Key {
-        self.kinds.insert(address, kind);
-        (address, self.frames_of(site), kind == Kind::Read)
+    fn frames_of(&mut self, site: u64) -> Vec<FrameId> {
+        self.place(site).frames.clone()
+    }
+
+    /// Returns a call site as it is shown. Where each thread sleeps on a word of its own, the code stands for all.
+    fn key(&mut self, (address, way, site): Place) -> Key {
+        let place = self.place(site).clone();
+        let kind = lock_kind(way, place.kind);
+        let address = if kind.is_some_and(LockKind::is_parked) { place.call } else { address };
+        self.kinds.insert(address, (way, kind));
+        (address, place.frames, way == Kind::Read)
     }
 
     /// Returns that of a holder: one that writes. (Readers are never named as holders.)
     fn holder(&mut self, address: u64, site: u64) -> Key {
         let kind = match self.kinds.get(&address) {
-            Some(Kind::Read) | None => Kind::Write,
-            Some(kind) => *kind,
+            Some((Kind::Read, _)) | None => Kind::Write,
+            Some((way, _)) => *way,
         };
         self.key((address, kind, site))
     }
@@ -99,7 +120,11 @@ impl<'a> Maker<'a> {
     fn sites(&mut self) {
         let usages = usages(&self.seen.first, &self.seen.last);
         let usages: Vec<_> = usages.into_iter().map(|(place, usage)| (self.key(place), usage)).collect();
-        self.waits.sites(usages);
+        let is_of_lock = |((address, ..), _): &(Key, Usage)| kind_in(&self.kinds, *address).is_lock();
+        let (of_locks, others): (Vec<_>, Vec<_>) = usages.into_iter().partition(is_of_lock);
+        others.into_iter().for_each(|(key, usage)| self.awaits(key, &usage));
+        self.awaited.sort_by_key(|one| (Reverse(one.wait.sum_ns), one.address));
+        self.waits.sites(of_locks);
         for stack in &self.log().stacks {
             let mut frames = stack.first().map(|site| self.frames_of(*site)).unwrap_or_default();
             for address in stack.iter().skip(1) {
@@ -114,16 +139,28 @@ impl<'a> Maker<'a> {
         self.waits.holds(holds);
     }
 
+    /// Adds waits for what is no lock.
+    fn awaits(&mut self, (address, frames, _): Key, usage: &Usage) {
+        let kind = kind_in(&self.kinds, address);
+        let place = self.awaited.iter().position(|one| (one.address, one.kind) == (address, kind));
+        let place = place.unwrap_or_else(|| {
+            let symbols = &mut self.waits.symbols;
+            let variable = symbols.variable(address).map(|found| found.name);
+            let used = || Some(format!("in {}", shown(symbols.frame(*frames.first()?))));
+            let name = variable.or_else(used).unwrap_or_else(|| format!("{:#x}", unnumbered(address)));
+            self.awaited.push(Awaited { address, kind, name, ..Awaited::default() });
+            self.awaited.len() - 1
+        });
+        let one = &mut self.awaited[place];
+        one.wait.merge(&usage.wait);
+        one.timed_out += usage.failed;
+        one.sites.push(AwaitedSite { frames, waits: usage.wait.count, wait_ns: usage.wait.sum_ns });
+        one.sites.sort_by_key(|site| Reverse(site.wait_ns));
+    }
+
     fn locks(&mut self) {
         let (kinds, courses, duration_ns) = (&self.kinds, &self.log().courses, self.duration_ns());
-        let about = |address| {
-            let kind = match kinds.get(&address) {
-                Some(Kind::Read | Kind::Write) => LockKind::RwLock,
-                Some(Kind::Spin) => LockKind::SpinLock,
-                _ => LockKind::Mutex,
-            };
-            (kind, courses.get(&address))
-        };
+        let about = |address| (kind_in(kinds, address), courses.get(&address));
         self.waits.locks(duration_ns, about, |waits, site| {
             Some(format!("taken in {}", shown(waits.symbols.frame(taken(waits, site)?))))
         });
@@ -157,6 +194,8 @@ impl<'a> Maker<'a> {
     fn finish(self, program: Program) -> Profile {
         let (pid, duration_ns, left_out) = (self.seen.last.snapshot.pid, self.duration_ns(), self.waits.left_out);
         let (mut profile, troubles) = self.waits.finish();
+        profile.awaited = self.awaited;
+        profile.awaited.iter_mut().for_each(|one| one.address = unnumbered(one.address));
         profile.program = Program { pid, duration_ns, ..program };
         let waits: u64 = profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
         let missing = self.seen.missing.iter().map(|why| format!("No live view of the process was found: {why}."));
@@ -173,6 +212,16 @@ impl<'a> Maker<'a> {
         profile.recording.remarks = remarks::of(self.seen, &profile, left_out, troubles);
         profile.locks.iter_mut().for_each(|lock| lock.address = unnumbered(lock.address));
         profile
+    }
+}
+
+/// Returns what a lock is, by the ways of waiting for it.
+fn kind_in(kinds: &HashMap<u64, (Kind, Option<LockKind>)>, address: u64) -> LockKind {
+    match kinds.get(&address) {
+        Some((_, Some(kind))) => *kind,
+        Some((Kind::Read | Kind::Write, None)) => LockKind::RwLock,
+        Some((Kind::Spin, None)) => LockKind::SpinLock,
+        _ => LockKind::Mutex,
     }
 }
 

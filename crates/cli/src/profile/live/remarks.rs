@@ -40,7 +40,8 @@ pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<
 /// Describes which threads wait at the end, and for which owners.
 fn still_waiting(seen: &Seen, profile: &Profile) -> Option<String> {
     let threads = &seen.last.snapshot.threads;
-    let mut waiting: Vec<&Thread> = threads.iter().filter(|thread| thread.waiting.is_some()).collect();
+    let mut waiting: Vec<&Thread> =
+        threads.iter().filter(|thread| thread.waiting.is_some_and(|wait| wait.kind.is_ours())).collect();
     let circle = circles(&owners(threads)).concat();
     waiting.sort_by_key(|thread| (!circle.contains(&thread.tid), thread.waiting.map(|waiting| waiting.since_ns)));
     let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
@@ -70,7 +71,8 @@ pub(super) fn deadlocks(seen: &Seen, profile: &Profile) -> Vec<Deadlock> {
 
 /// Returns the owner of the lock that each thread waits for.
 fn owners(threads: &[Thread]) -> HashMap<u32, u32> {
-    threads.iter().filter_map(|thread| Some((thread.tid, thread.waiting?.owner?))).collect()
+    let ours = |thread: &Thread| thread.waiting.filter(|wait| wait.kind.is_ours());
+    threads.iter().filter_map(|thread| Some((thread.tid, ours(thread)?.owner?))).collect()
 }
 
 fn name(threads: &[Thread], tid: u32) -> String {

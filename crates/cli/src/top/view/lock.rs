@@ -54,7 +54,7 @@ fn figures(row: &Row, look: &Look) -> Vec<Line<'static>> {
     let process = row.process();
     let place =
         if row.locks.len() == 1 { format!(" at {:#x}", unnumbered(row.locks[0].address)) } else { String::new() };
-    let title = format!("{}, {}{place} of {} {}", row.title(), row.kind.name(), row.program, process.pid);
+    let title = format!("{}, {}{place} of {} {}", row.title(), row.what, row.program, process.pid);
     let none = || "-".to_owned();
     let now = format!(
         "now: {} waits/s, {} threads wait in the mean, {} of all; p50 {}, p99 {}",

@@ -67,7 +67,7 @@ fn line(view: &View, names: &mut Names, thread: &ThreadView, blocks: usize, seve
     let Some(waiting) = &thread.waiting else {
         return [name, "-".to_owned(), String::new(), String::new(), blocks, String::new()];
     };
-    let lock = format!("{} ({})", names.lock(waiting.lock, waiting.site), waiting.lock.kind.name());
+    let lock = format!("{} ({})", names.lock(waiting.lock, waiting.site), waiting.wanted);
     let owner = waiting.owner.map_or_else(
         || "-".to_owned(),
         |tid| thread_name(view.thread(thread.process, tid).map_or("", |owner| &owner.name), tid),

@@ -1,8 +1,8 @@
 /*
  * Calls in which a thread sleeps until another one wakes it, other than those of pthread's locks: futex calls through
- * `syscall`, semaphores, barriers, joins, and `pthread_once`. The exported functions jump here (src/exports/sleep.rs).
- * Some are cancellation points, and a thread may ask to be cancelled anywhere, so these frames are C, as in wait.c;
- * what is to be recorded is done by Rust functions that return before the sleep begins or run after it (struct
+ * `syscall`, semaphores, barriers, joins, and `pthread_once`. The exported functions jump here (src/sleep.rs). Some are
+ * cancellation points, and a thread may ask to be cancelled anywhere, so these frames are C, as in the libraries'
+ * wait.c; a library records or counts in Rust functions that return before the sleep begins or run after it (struct
  * sleep_ops).
  *
  * Arguments and results, errno among them, are the next library's.
@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -23,7 +24,7 @@
 #define SYS_futex_waitv 449
 #endif
 
-/* `Class` of the recording. */
+/* `Class` of the recording, `Kind` of the live view. */
 enum { FUTEX = 5, SEMAPHORE, BARRIER, THREAD, ONCE };
 
 /* src/sleep.rs, `Sleep`, keeps the same order. */
@@ -32,13 +33,12 @@ struct sleep {
     const void *site;
     /* The first word above the program's call. */
     const void *above;
-    uint64_t began;
-    const void *entry;
-    const void *episode;
+    /* The library's own. */
+    uint64_t own[3];
     uint32_t class;
 };
 
-/* How a call ended; src/sleep.rs knows the numbers. */
+/* How a call ended; src/sleep.rs has the same numbers. */
 enum { WOKEN, GAVE_UP, NOT_ASLEEP };
 
 typedef long syscall_fn(long, long, long, long, long, long, long);
@@ -51,13 +51,15 @@ typedef int timedjoin_fn(pthread_t, void **, const struct timespec *);
 typedef int clockjoin_fn(pthread_t, void **, clockid_t, const struct timespec *);
 typedef int once_fn(pthread_once_t *, void (*)(void));
 
-/* src/exports/sleep.rs, `Ops`, keeps the same order. */
+/* src/sleep.rs, `SleepOps`, keeps the same order. */
 struct sleep_ops {
-    void (*begin)(struct sleep *);
+    /* Returns whether `end` is to be called. */
+    bool (*begin)(struct sleep *);
     void (*end)(const struct sleep *, uint32_t how);
     /* For `futex_waitv`, whose words are known to be readable only when it has ended. */
-    uint64_t (*now)(void);
+    bool (*begin_several)(struct sleep *, uint64_t words);
     void (*end_of_several)(struct sleep *, uint64_t words, long woken, uint32_t how);
+    /* Null: calls that wake pass on. */
     const void *(*wakes)(uint32_t class, uint64_t address, const void *site);
     void (*woke)(const void *entry, long threads);
     /* The next library's functions. */
@@ -88,11 +90,12 @@ static void cancelled(void *argument)
     {.address = (uint64_t)(object), .site = __builtin_return_address(0), .above = __builtin_dwarf_cfa(),    \
      .class = (what)}
 
-/* Records a call that may sleep, and sets `result` and `how`, which `ended` tells. */
-#define RECORDED(what, object, call, ended)                                                     \
+/* Makes a call that may sleep, between `begin` and `end`, which is told `ended`; sets `result`. */
+#define SLEEPS(what, object, call, ended)                                                       \
     struct sleep s = HERE(what, object);                                                        \
     struct cleanup c = {.sleep = &s, .ops = ops};                                               \
-    ops->begin(&s);                                                                             \
+    if (!ops->begin(&s))                                                                        \
+        return (call);                                                                          \
     pthread_cleanup_push(cancelled, &c);                                                        \
     result = (call);                                                                            \
     pthread_cleanup_pop(0);                                                                     \
@@ -115,59 +118,86 @@ static int missing(void)
     return -1;
 }
 
-/* Used by futex calls; set before any comes here. */
+/* Used by futex calls; set before any comes here: the operations, and the next library's function. */
 static const struct sleep_ops *of_futexes;
+static syscall_fn *next_syscall;
 
-#define PASSED_ON next(number, first, second, third, fourth, fifth, sixth)
+/* Where this library lies, whose own calls are no sleeps of the program's: its locks count these. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
-static long waitv(struct sleep *s, syscall_fn *next, long number, long first, long second, long third, long fourth,
-                  long fifth, long sixth)
+static bool is_own(const void *site)
 {
-    s->began = of_futexes->now();
+    return (uintptr_t)site - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
+
+#define PASSED_ON next_syscall(number, first, second, third, fourth, fifth, sixth)
+
+#define ARGUMENTS long number, long first, long second, long third, long fourth, long fifth, long sixth
+
+/* Apart, since other calls need no frame for a cleanup. */
+static __attribute__((noinline)) long on_word(struct sleep *s, ARGUMENTS)
+{
+    struct cleanup c = {.sleep = s, .ops = of_futexes};
+    long result;
+    if (!of_futexes->begin(s))
+        return PASSED_ON;
+    pthread_cleanup_push(cancelled, &c);
+    result = PASSED_ON;
+    pthread_cleanup_pop(0);
+    of_futexes->end(s, with_errno(result));
+    return result;
+}
+
+static long on_several(struct sleep *s, ARGUMENTS)
+{
+    if (!of_futexes->begin_several(s, (uint64_t)first))
+        return PASSED_ON;
     long result = PASSED_ON;
     of_futexes->end_of_several(s, (uint64_t)first, result, with_errno(result));
     return result;
 }
 
-/* `syscall` of these two calls. */
-long turnwise_record_futex(long number, long first, long second, long third, long fourth, long fifth, long sixth)
+static long waking(struct sleep *s, ARGUMENTS)
 {
-    const struct sleep_ops *ops = of_futexes;
-    syscall_fn *next = ops->syscall();
-    if (number == SYS_futex_waitv) {
-        struct sleep several = HERE(FUTEX, 0);
-        return waitv(&several, next, number, first, second, third, fourth, fifth, sixth);
-    }
-    long result;
+    const void *entry = of_futexes->wakes(s->class, s->address, s->site);
+    long result = PASSED_ON;
+    of_futexes->woke(entry, result);
+    return result;
+}
+
+/* `syscall` of these two calls. */
+long turnwise_sleep_futex(ARGUMENTS)
+{
+    if (is_own(__builtin_return_address(0)))
+        return PASSED_ON;
+    struct sleep s = HERE(FUTEX, first);
+    if (number == SYS_futex_waitv)
+        return on_several(&s, number, first, second, third, fourth, fifth, sixth);
     switch ((int)second & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2:
-    case FUTEX_WAIT_REQUEUE_PI: {
-        RECORDED(FUTEX, first, PASSED_ON, with_errno(result))
-        return result;
-    }
+    case FUTEX_WAIT_REQUEUE_PI:
+        return on_word(&s, number, first, second, third, fourth, fifth, sixth);
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
     case FUTEX_WAKE_OP:
     case FUTEX_REQUEUE:
-    case FUTEX_CMP_REQUEUE: {
-        const void *entry = ops->wakes(FUTEX, (uint64_t)first, __builtin_return_address(0));
-        result = PASSED_ON;
-        ops->woke(entry, result);
-        return result;
+    case FUTEX_CMP_REQUEUE:
+        if (of_futexes->wakes)
+            return waking(&s, number, first, second, third, fourth, fifth, sixth);
     }
-    default:
-        return PASSED_ON;
-    }
+    return PASSED_ON;
 }
 
 /* Returns the function for futex calls. */
-void *turnwise_record_futexes_by(const struct sleep_ops *ops)
+void *turnwise_sleep_by(const struct sleep_ops *ops)
 {
     of_futexes = ops;
-    return (void *)turnwise_record_futex;
+    next_syscall = ops->syscall();
+    return (void *)turnwise_sleep_futex;
 }
 
 /* The halves of a `sem_t` of 64 bits: its value, and the number of threads that wait. */
@@ -187,29 +217,29 @@ static uint32_t half(const sem_t *semaphore, int which)
     if (half(semaphore, VALUE) != 0)                                                            \
         return (call);                                                                          \
     int result;                                                                                 \
-    RECORDED(SEMAPHORE, semaphore, (call), with_errno(result))                                  \
+    SLEEPS(SEMAPHORE, semaphore, (call), with_errno(result))                                    \
     return result;
 
-int turnwise_record_sem_wait(sem_t *semaphore, const struct sleep_ops *ops)
+int turnwise_sleep_sem_wait(sem_t *semaphore, const struct sleep_ops *ops)
 {
     sem_fn *next = ops->sem_wait();
     ON_SEMAPHORE(next(semaphore))
 }
 
-int turnwise_record_sem_timedwait(sem_t *semaphore, const struct timespec *at, const struct sleep_ops *ops)
+int turnwise_sleep_sem_timedwait(sem_t *semaphore, const struct timespec *at, const struct sleep_ops *ops)
 {
     sem_timed_fn *next = ops->sem_timedwait();
     ON_SEMAPHORE(next(semaphore, at))
 }
 
-int turnwise_record_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *at,
-                                  const struct sleep_ops *ops)
+int turnwise_sleep_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *at,
+                                 const struct sleep_ops *ops)
 {
     sem_clock_fn *next = ops->sem_clockwait();
     ON_SEMAPHORE(next(semaphore, clock, at))
 }
 
-int turnwise_record_sem_post(sem_t *semaphore, const struct sleep_ops *ops)
+int turnwise_sleep_sem_post(sem_t *semaphore, const struct sleep_ops *ops)
 {
     sem_fn *next = ops->sem_post();
     if (!next)
@@ -222,43 +252,43 @@ int turnwise_record_sem_post(sem_t *semaphore, const struct sleep_ops *ops)
     return result;
 }
 
-int turnwise_record_barrier_wait(pthread_barrier_t *barrier, const struct sleep_ops *ops)
+int turnwise_sleep_barrier_wait(pthread_barrier_t *barrier, const struct sleep_ops *ops)
 {
     barrier_fn *next = ops->barrier_wait();
     int result;
     /* The last to arrive gets the special result, and does not sleep. */
-    RECORDED(BARRIER, barrier, next ? next(barrier) : ENOSYS, with_code(result))
+    SLEEPS(BARRIER, barrier, next ? next(barrier) : ENOSYS, with_code(result))
     return result;
 }
 
-int turnwise_record_join(pthread_t id, void **value, const struct sleep_ops *ops)
+int turnwise_sleep_join(pthread_t id, void **value, const struct sleep_ops *ops)
 {
     join_fn *next = ops->join();
     int result;
-    RECORDED(THREAD, id, next ? next(id, value) : ENOSYS, with_code(result))
+    SLEEPS(THREAD, id, next ? next(id, value) : ENOSYS, with_code(result))
     return result;
 }
 
-int turnwise_record_timedjoin(pthread_t id, void **value, const struct timespec *at, const struct sleep_ops *ops)
+int turnwise_sleep_timedjoin(pthread_t id, void **value, const struct timespec *at, const struct sleep_ops *ops)
 {
     timedjoin_fn *next = ops->timedjoin();
     int result;
-    RECORDED(THREAD, id, next ? next(id, value, at) : ENOSYS, with_code(result))
+    SLEEPS(THREAD, id, next ? next(id, value, at) : ENOSYS, with_code(result))
     return result;
 }
 
-int turnwise_record_clockjoin(pthread_t id, void **value, clockid_t clock, const struct timespec *at,
-                              const struct sleep_ops *ops)
+int turnwise_sleep_clockjoin(pthread_t id, void **value, clockid_t clock, const struct timespec *at,
+                             const struct sleep_ops *ops)
 {
     clockjoin_fn *next = ops->clockjoin();
     int result;
-    RECORDED(THREAD, id, next ? next(id, value, clock, at) : ENOSYS, with_code(result))
+    SLEEPS(THREAD, id, next ? next(id, value, clock, at) : ENOSYS, with_code(result))
     return result;
 }
 
 /* Whoever runs the initialiser may leave it by an exception or a cancellation, through this frame: no cleanup stays. A
  * thread that leaves while it is recorded to wait seems to wait on; only one that took over from another does. */
-int turnwise_record_once(pthread_once_t *control, void (*run)(void), const struct sleep_ops *ops)
+int turnwise_sleep_once(pthread_once_t *control, void (*run)(void), const struct sleep_ops *ops)
 {
     enum { RUNS = 1, HAS_RUN = 2 };
     once_fn *next = ops->once();
@@ -268,7 +298,8 @@ int turnwise_record_once(pthread_once_t *control, void (*run)(void), const struc
     if (!(state & RUNS) || state & HAS_RUN)
         return next(control, run);
     struct sleep s = HERE(ONCE, control);
-    ops->begin(&s);
+    if (!ops->begin(&s))
+        return next(control, run);
     int result = next(control, run);
     ops->end(&s, with_code(result));
     return result;
