@@ -8,6 +8,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Output};
 use turnwise_preload_abi::environment;
+use turnwise_preload_abi::libraries::SHARED;
 
 const SOMEBODY: u32 = 65_000;
 
@@ -15,7 +16,7 @@ const SOMEBODY: u32 = 65_000;
 /// user namespace has no other user.
 fn set_uid_program(folder: &Path) -> Option<std::path::PathBuf> {
     fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("ours");
-    fs::copy(library(), folder.join("libturnwise_preload.so")).expect("a library");
+    fs::copy(library(), folder.join(SHARED)).expect("a library");
     let source = folder.join("secure.c");
     // It prints whose rights it has, and takes a lock.
     let text = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
@@ -26,7 +27,7 @@ fn set_uid_program(folder: &Path) -> Option<std::path::PathBuf> {
     let program = folder.join("secure");
     let mut build = Command::new(tool("gcc"));
     build.arg(&source).arg("-o").arg(&program).arg("-Wl,--no-as-needed").arg("-L").arg(folder);
-    build.arg("-lturnwise_preload").arg(format!("-Wl,-rpath,{}", folder.display()));
+    build.arg(format!("-l:{SHARED}")).arg(format!("-Wl,-rpath,{}", folder.display()));
     assert!(build.status().expect("gcc").success());
     chown(&program, Some(SOMEBODY), None).ok()?;
     fs::set_permissions(&program, Permissions::from_mode(0o4755)).expect("ours");
