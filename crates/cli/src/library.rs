@@ -10,8 +10,8 @@ use turnwise_present::ending::print;
 /// Print where the preload library is, or write it to a folder
 ///
 /// The path is that of the file which `turnwise run` preloads. With --to the library is written to FOLDER as
-/// libturnwise_preload.so.0: the loader finds that name without a path in the folders of ld.so.conf and in
-/// /usr/local/lib, after `ldconfig`.
+/// libturnwise_preload.so.0: glibc's loader finds that name without a path in the folders of ld.so.conf, as
+/// /usr/local/lib, after `ldconfig`. Programs with musl end where musl's loader finds it, as there.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
