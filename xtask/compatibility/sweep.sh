@@ -65,7 +65,7 @@ grep -q "$library" "$place/self/self" || { echo "the loader does not load $libra
 for program in "$folder"/*; do
     [ -f "$program" ] && [ -x "$program" ] && [ ! -u "$program" ] && [ ! -g "$program" ] || continue
     head -c 4096 "$program" | LC_ALL=C grep -aqm1 'ld-linux' && printf '%s\0' "$program"
-done | xargs -0 -P "$(nproc)" -I{} bash -c 'judged "$1"' bash {} >"$place/verdicts"
+done | xargs -0 -P "$(nproc)" -I{} bash -c 'exec 2>/dev/null; judged "$1"' bash {} >"$place/verdicts"
 grep -v '^same ' "$place/verdicts" || true
 count() { grep -c "^$1 " "$place/verdicts" || true; }
 echo "$(count '[a-zA-Z][a-zA-Z]*') programs of $folder: $(count same) alike," \
