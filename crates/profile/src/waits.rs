@@ -135,7 +135,7 @@ impl Waits {
             let (kind, course) = about(address);
             let (over_time, step_ns) = course.map(|course| course.steps(duration_ns)).unwrap_or_default();
             let variable = self.symbols.variable(address);
-            let name = variable.as_ref().map(|found| runtimes::named(found.name.clone()));
+            let name = variable.as_ref().map(|found| runtimes::named(found.shown.clone()));
             let name = name.or_else(|| of_lock().find_map(|site| named(self, site)));
             let mut usage = Usage::default();
             of_lock().for_each(|site| usage.add_waits(&site.usage));

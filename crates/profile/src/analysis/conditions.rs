@@ -56,7 +56,7 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
 fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Condition {
     let lock = &work.recording.locks[number as usize];
     let address = lock.address;
-    let variable = work.symbols.variable(super::place_of(lock)).map(|found| runtimes::named(found.name));
+    let variable = work.symbols.variable(super::place_of(lock)).map(|found| runtimes::named(found.shown));
     let name = variable.unwrap_or_else(|| {
         super::call_site(&mut work.symbols, raw.site.0)
             .first()

@@ -245,7 +245,7 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
         address: copy.address,
         kind,
         // Others are named at the end.
-        name: variable.as_ref().map(|found| runtimes::named(found.name.clone())).unwrap_or_default(),
+        name: variable.as_ref().map(|found| runtimes::named(found.shown.clone())).unwrap_or_default(),
         symbol: variable.map(|found| format!("{} ({})", found.name, found.module)),
         usage,
         wake_ups,

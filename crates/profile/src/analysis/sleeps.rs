@@ -259,7 +259,7 @@ fn awaited(work: &mut Work, group: &Group) -> Awaited {
     sites.sort_by_key(|site| (Reverse(site.wait_ns), site.frames.clone()));
     let lock = group.copy(work.recording);
     let variable = lock.filter(|_| !group.kind.is_parked());
-    let variable = variable.and_then(|lock| work.symbols.variable(super::place_of(lock))).map(|found| found.name);
+    let variable = variable.and_then(|lock| work.symbols.variable(super::place_of(lock))).map(|found| found.shown);
     let address = lock.map_or(0, |lock| lock.address);
     let used = || {
         let frame = sites.first()?.frames.first()?;

@@ -1,5 +1,6 @@
 //! One program or shared object: its functions, lines and variables, from itself and from its debug file.
 
+use super::parts::Parts;
 use super::separate::common_file;
 use super::{Module, separate_file, without_parameters};
 use crate::model::Frame;
@@ -7,6 +8,7 @@ use addr2line::Loader;
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, SymbolKind};
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::num::NonZeroUsize;
@@ -17,6 +19,7 @@ use turnwise_present::printable;
 use xz4rust::{XzDecoder, XzReader};
 
 /// The symbols of a file.
+#[derive(Default)]
 pub(super) struct SymbolFile {
     /// The loaders, the debug file's first, if there is one.
     pub(super) loaders: Vec<Loader>,
@@ -26,12 +29,14 @@ pub(super) struct SymbolFile {
     functions: Vec<Variable>,
     /// The reason that no symbols are known.
     pub(super) trouble: Option<String>,
+    /// The variables' types, read when they are asked for.
+    parts: OnceCell<Option<Parts>>,
 }
 
 impl SymbolFile {
     /// Opens a module's file. It never fails: without a file, no symbols are known.
     pub(super) fn open(module: &Module) -> SymbolFile {
-        let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), functions: Vec::new(), trouble: None };
+        let mut file = SymbolFile::default();
         // The kernel's own module (`linux-vdso.so.1`) has no file.
         if module.path.is_absolute()
             && let Err(trouble) = module.open().and_then(|own| file.read(&own, &module.path))
@@ -91,6 +96,11 @@ impl SymbolFile {
     pub(super) fn variable(&self, address: u64) -> Option<(String, u64)> {
         let (start, _, name) = at(&self.variables, address)?;
         Some((name.clone(), address - start))
+    }
+
+    /// Returns the types of the variables of `module`, which is this file's.
+    pub(super) fn parts(&self, module: &Module) -> Option<&Parts> {
+        self.parts.get_or_init(|| Parts::of(module)).as_ref()
     }
 }
 
@@ -282,7 +292,7 @@ mod tests {
     #[test]
     fn a_variable_may_reach_to_the_end_of_memory() {
         let variables = vec![(u64::MAX - 7, u64::MAX, "last".to_owned())];
-        let file = SymbolFile { loaders: Vec::new(), variables, functions: Vec::new(), trouble: None };
+        let file = SymbolFile { variables, ..SymbolFile::default() };
         assert_eq!(file.variable(u64::MAX), Some(("last".to_owned(), 7)));
         assert_eq!(file.variable(7), None);
     }

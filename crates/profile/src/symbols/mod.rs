@@ -5,6 +5,7 @@ mod demangle;
 mod file;
 mod identity;
 mod kept;
+mod parts;
 mod separate;
 
 use crate::analysis::runtimes;
@@ -46,8 +47,10 @@ pub struct Symbols {
 /// A variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variable {
-    /// Its name, with `+offset` if the address is inside.
+    /// Its name, with `+offset` if the address is inside: by this rules of policy files know it.
     pub name: String,
+    /// The same for people: inside of it, with the member or element that is there, if debug information has it.
+    pub shown: String,
     /// The program or shared object.
     pub module: String,
 }
@@ -113,10 +116,15 @@ impl Symbols {
     #[must_use]
     pub fn variable(&self, address: u64) -> Option<Variable> {
         let (module, file, address) = self.module_of(address)?;
-        let (name, offset) = file.variable(address.wrapping_sub(module.base))?;
-        let name = without_parameters(&name);
-        let name = if offset == 0 { name } else { format!("{name}+{offset}") };
-        Some(Variable { name, module: name_of(module) })
+        let address = address.wrapping_sub(module.base);
+        let (name, offset) = file.variable(address)?;
+        let whole = without_parameters(&name);
+        if offset == 0 {
+            return Some(Variable { shown: whole.clone(), name: whole, module: name_of(module) });
+        }
+        let name = format!("{whole}+{offset}");
+        let part = file.parts(module).and_then(|parts| parts.at(address - offset, offset));
+        Some(Variable { shown: part.map_or_else(|| name.clone(), |part| whole + &part), name, module: name_of(module) })
     }
 
     /// Returns the module of an address, which may be marked as one of several there, and the address without mark.
