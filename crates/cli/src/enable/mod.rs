@@ -29,7 +29,7 @@ const TABLE: &str = "turnwise.table";
 /// library before the unit's own LD_PRELOAD, and takes effect when the unit starts the next time. With --now the unit
 /// is restarted; if it does not start, the drop-in is removed and the unit restarted without it.
 ///
-/// Exit status: 0, 1 if the unit did not start or is not on our locks, 2 for errors, with nothing changed.
+/// Exit status: 0, 1 if the unit did not start or is not on our locks, 2 for errors.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
