@@ -18,8 +18,7 @@
 //! });
 //! ```
 //!
-//! Guards do not move between threads, and there is no detection of deadlocks: `turnwise why PID` names those of a
-//! running program.
+//! Guards do not move between threads, and there is no detection of deadlocks.
 
 mod condvar;
 mod fair_mutex;
