@@ -67,17 +67,19 @@ pub(crate) struct RwLock {
     pub(crate) lock: turnwise::RawRwSem,
     /// Bytes 16..24: the writer that holds the lock ([`crate::owner`]), 0: none.
     pub(crate) writer: AtomicUsize,
-    /// Bytes 24..28: unused.
-    unused: AtomicU32,
+    /// Bytes 24..28: whether its readers are spread over slots: the gate of [`turnwise::big_reader::Spreading`].
+    pub(crate) gate: AtomicU32,
     /// Bytes 28..32: glibc's mark of process-shared locks.
     pub(crate) shared: AtomicU32,
-    /// Bytes 32..40: the C library's elision.
-    unused_too: AtomicU64,
+    /// Bytes 32..36: how often readers have met since the last write. (The C library has its elision here.)
+    pub(crate) met: AtomicU32,
+    /// Bytes 36..40: unused.
+    unused: AtomicU32,
     /// Bytes 40..44: under a policy file: which rule applies to this lock, 0: not decided yet. The C library does not
     /// use them.
     pub(crate) cached_rule: AtomicU32,
-    /// Bytes 44..48: unused.
-    unused_as_well: AtomicU32,
+    /// Bytes 44..48: the number of its slots ([`crate::slots`]); 0: it has none yet.
+    pub(crate) slots: AtomicU32,
     /// Bytes 48..52: glibc's kind; static initialisers store it here.
     pub(crate) kind: AtomicU32,
 }

@@ -1,9 +1,9 @@
 //! An `LD_PRELOAD` library that implements a program's pthread locks by Turnwise's and its condition variables, without
 //! rebuilding the program.
 //!
-//! All state lies inside the caller's objects. There is no table and no allocation, and zero bytes are an unlocked
-//! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched. The
-//! layout, the limits and how to debug are in `docs/preload.md`.
+//! All state lies inside the caller's objects, but for slots of readers that several CPUs have. There is no allocation,
+//! and zero bytes are an unlocked lock. Robust, priority-inheriting, priority-protected and process-shared objects go
+//! to the C library untouched. The layout, the limits and how to debug are in `docs/preload.md`.
 //!
 //! | file | what |
 //! |---|---|
@@ -17,6 +17,7 @@
 //! | `mutex.rs` | the kinds of mutex on top of that lock, and their errors |
 //! | `waits.rs` | the condition waits that a mutex counts as users |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
+//! | `slots.rs` | slots for the readers of locks that are hardly ever written |
 //! | `spin.rs` | spin locks: the C library's, with a different wait |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for objects that pass through |
@@ -49,6 +50,7 @@ mod rules;
 mod run_probe;
 mod rwlock;
 mod sleep;
+mod slots;
 mod spin;
 mod start;
 mod time;

@@ -3,21 +3,52 @@
 //! One lock, [`RawRwSem`](turnwise::RawRwSem), is used under every policy except the C library's, which a policy file
 //! may request: the spin locks have no readers. The writer's identity is stored next to it. Only the writer writes it,
 //! while it holds the lock: a thread that finds its own identity there holds the write lock.
+//!
+//! A lock that is read by several CPUs and hardly ever written spreads its readers over slots
+//! ([`turnwise::big_reader::Spreading`]). While it is spread, a thread that releases it is a reader.
 
 use crate::layout::RwLock;
 use crate::rules::{self, Caller};
-use crate::{live, owner, policy, real};
-use core::sync::atomic::Ordering::Relaxed;
+use crate::{live, owner, policy, real, slots};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
-use turnwise::RawLock;
-use turnwise::platform::Deadline;
+use turnwise::big_reader::{Slot, Spreading};
+use turnwise::platform::{Deadline, Native};
 use turnwise::rwsem::Prefer;
 use turnwise::wait::Tuned;
+use turnwise::{RawLock, RawRwSem};
 use turnwise_live::Kind;
 
 /// The only kind in glibc under which writers have priority (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind
 /// with the shorter name gives readers priority, in glibc as here.
 const WRITER_NONRECURSIVE: u32 = 2;
+
+// SAFETY: they are parts of this lock, zero when it is initialised; no thread uses it when it is destroyed.
+unsafe impl Spreading for RwLock {
+    type Platform = Native;
+
+    #[inline(always)]
+    fn gate(&self) -> &AtomicU32 {
+        &self.gate
+    }
+
+    #[inline(always)]
+    fn met(&self) -> &AtomicU32 {
+        &self.met
+    }
+
+    #[inline(always)]
+    fn inner(&self) -> &RawRwSem {
+        &self.lock
+    }
+
+    #[inline(always)]
+    fn slots(&self) -> &[Slot] {
+        // ORDERING rwlock.slots: pairs with the exchange in `spread_readers`: the table is mapped.
+        slots::of(self.slots.load(Acquire))
+    }
+}
 
 impl RwLock {
     /// Returns whether the lock is certainly ours: it is not process-shared, and the default policy is in force.
@@ -28,8 +59,11 @@ impl RwLock {
 
     /// Returns whether the lock is the C library's: it is process-shared, or a rule requires it.
     pub(crate) fn is_foreign(&self, caller: Caller) -> bool {
-        self.shared.load(Relaxed) != 0
-            || policy::of(&self.cached_rule, core::ptr::from_ref(self).addr(), caller).is_none()
+        self.shared.load(Relaxed) != 0 || policy::of(&self.cached_rule, self.address(), caller).is_none()
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
     }
 
     fn prefer(&self) -> Prefer {
@@ -50,7 +84,7 @@ impl RwLock {
 /// Acquires the lock for reading; gives up at `deadline`, or immediately if there are too many read locks.
 pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
     // A writer cannot acquire its own lock for reading: the owner matters only once the lock is found taken.
-    if lock.lock.try_read_with(lock.prefer()) {
+    if read_quickly(lock).is_some() || lock.lock.try_read_with(lock.prefer()) {
         return 0;
     }
     if lock.is_mine() {
@@ -68,59 +102,97 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) ->
 
 /// Acquires the lock for reading if it is available immediately.
 pub(crate) fn try_read(lock: &RwLock) -> c_int {
-    match lock.lock.try_read_with(lock.prefer()) {
+    match read_quickly(lock).is_some() || lock.lock.try_read_with(lock.prefer()) {
         true => 0,
         false if lock.lock.is_full() => EAGAIN,
         false => EBUSY,
     }
 }
 
+/// Acquires the lock for reading if no thread waits.
+#[inline(always)]
+pub(crate) fn read_quickly(lock: &RwLock) -> Option<c_int> {
+    // While the lock is spread its inner lock has a reader: a lone reader need not ask.
+    let meets = lock.lock.readers() != 0;
+    if meets && lock.enter() {
+        return Some(0);
+    }
+    let taken = lock.lock.try_read_unbarred();
+    if taken && meets && lock.is_due() {
+        spread_readers(lock);
+    }
+    taken.then_some(0)
+}
+
+/// Spreads the readers, of which the caller is one, over slots.
+#[cold]
+fn spread_readers(lock: &RwLock) {
+    if lock.slots.load(Relaxed) == 0 {
+        let number = slots::take(lock.address());
+        // ORDERING rwlock.slots: pairs with the load in `slots`.
+        if lock.slots.compare_exchange(0, number, Release, Relaxed).is_err_and(|found| found != number) {
+            slots::give_back(number, lock.address());
+        }
+    }
+    // SAFETY: contract of `spread`: the caller has just acquired the inner lock.
+    unsafe { lock.spread() }
+}
+
 /// Acquires the lock for writing; gives up at `deadline`.
 pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>, caller: Caller) -> c_int {
-    if lock.lock.try_lock() {
+    if lock.try_write() {
         return lock.own();
     }
     if lock.is_mine() {
         return EDEADLK;
     }
-    let wait = |tuned: Option<Tuned>| match tuned {
-        None => lock.lock.write_with(deadline),
-        Some(tuned) => lock.lock.write_tuned(deadline, tuned),
-    };
+    let wait = |tuned: Option<Tuned>| lock.write(deadline, &tuned.unwrap_or(Tuned::POLICY));
     if live::wait_for_rwlock(lock, Kind::Write, caller, wait) { lock.own() } else { ETIMEDOUT }
 }
 
 /// Acquires the lock for writing if it is free and no thread waits.
 #[inline(always)]
 pub(crate) fn write_quickly(lock: &RwLock) -> Option<c_int> {
-    lock.lock.try_lock().then(|| lock.own())
+    lock.try_write().then(|| lock.own())
 }
 
 /// Acquires the lock for writing if it is available immediately.
 pub(crate) fn try_write(lock: &RwLock) -> c_int {
-    if lock.lock.try_lock() { lock.own() } else { EBUSY }
+    if lock.try_write() { lock.own() } else { EBUSY }
 }
 
 /// Releases the read or write lock that is held, if no thread sleeps; returns whether it did.
 #[inline(always)]
 pub(crate) fn unlock_quickly(lock: &RwLock) -> bool {
-    // SAFETY: POSIX requires that the caller holds the lock, for reading or for writing.
-    unsafe { lock.lock.unlock_without_sleepers(|| lock.writer.store(0, Relaxed)) }
+    // SAFETY: POSIX requires that the caller holds the lock, for reading or for writing; while the lock is spread, for
+    // reading.
+    unsafe { lock.leave() || lock.lock.unlock_without_sleepers(|| lock.writer.store(0, Relaxed)) }
 }
 
 /// Releases the read or write lock that is held; EPERM if neither is.
 pub(crate) fn unlock(lock: &RwLock) -> c_int {
+    // SAFETY: POSIX requires that the caller holds the lock, and while it is spread, no writer does.
+    if unsafe { lock.leave() } {
+        return 0;
+    }
     if lock.lock.is_write_locked() {
         lock.writer.store(0, Relaxed);
         // SAFETY: POSIX requires that the caller holds the lock, and while a writer holds it, no other thread does.
         unsafe { lock.lock.unlock() };
-        live::released(core::ptr::from_ref(lock).addr());
+        live::released(lock.address());
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller holds the lock, and readers hold it.
         unsafe { lock.lock.unlock_read_with(lock.prefer()) };
     } else {
         return EPERM;
     }
+    0
+}
+
+/// Ends the use of the lock.
+pub(crate) fn destroy(lock: &RwLock) -> c_int {
+    lock.gather();
+    slots::give_back(lock.slots.swap(0, Relaxed), lock.address());
     0
 }
 

@@ -46,6 +46,7 @@ programs! {
     cpp_library: "cpp.cpp",
     readers_writer_locks: "rwlock.c",
     readers_writer_exclusion: "rwlock_stress.c",
+    readers_that_spread: "rwlock_spread.c",
     cpp_shared_mutexes: "rwlock_cpp.cpp",
     a_million_mutexes: "many.c",
     tries_in_signal_handlers: "signals.c",

@@ -187,8 +187,7 @@ impl Subject {
         let place = &mutation.place;
         let spared = |what: &str| spared_at(&self.sources, place, what);
         match mutation.change {
-            Change::Order { to: Relaxed, .. } => PLACES.orderings.get(&*self.tag(place)?.name).copied(),
-            Change::Order { .. } => None,
+            Change::Order { .. } => PLACES.orderings.get(&*self.tag(place)?.name).copied(),
             Change::Left { name, .. } => spared(name),
             Change::Wakes { most: 0 } => spared(WAKES),
             Change::Wakes { .. } => spared(WAKES_MORE),

@@ -10,7 +10,7 @@ use turnwise_interpose::{c, exports, with_caller};
 exports! {
     pthread_rwlock_init -> rwlock::init;
     pthread_rwlock_destroy(object) => {
-        either(RwLock::of(object), Caller::UNKNOWN, |_| 0, real::pthread_rwlock_destroy)
+        either(RwLock::of(object), Caller::UNKNOWN, rwlock::destroy, real::pthread_rwlock_destroy)
     };
     pthread_rwlock_timedrdlock -> timedrdlock;
     pthread_rwlock_clockrdlock -> clockrdlock;
@@ -56,18 +56,13 @@ macro_rules! acquire {
     };
 }
 
-/// Acquires a lock that is certainly ours for reading, if it is available immediately.
-fn read_quickly(lock: &RwLock) -> Option<c_int> {
-    lock.lock.try_read_unbarred().then_some(0)
-}
-
 acquire! {
     // Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly:
-        read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::pthread_rwlock_rdlock;
+        rwlock::read_quickly, |lock, caller| rwlock::read(lock, None, caller), real::pthread_rwlock_rdlock;
     // Acquires the lock for reading if it is available immediately; EBUSY otherwise, EAGAIN at 2^20 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
-        read_quickly, |lock, _| rwlock::try_read(lock), real::pthread_rwlock_tryrdlock;
+        rwlock::read_quickly, |lock, _| rwlock::try_read(lock), real::pthread_rwlock_tryrdlock;
     // Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly:
         rwlock::write_quickly, |lock, caller| rwlock::write(lock, None, caller), real::pthread_rwlock_wrlock;

@@ -1,8 +1,10 @@
 //! The big-reader lock: for data that many CPUs read all the time and that is hardly ever written.
 
 mod raw;
+mod spreading;
 
-pub use raw::{RawBigReaderLock, SPREAD_AFTER};
+pub use raw::RawBigReaderLock;
+pub use spreading::{SPREAD_AFTER, Slot, Spreading};
 
 use crate::lock::LockGuard;
 use crate::platform::{DefaultPlatform, Platform};
@@ -15,12 +17,11 @@ use crate::rwlock::{RwLock, RwLockReadGuard};
 /// and a writer visits them all. It is for a lock that every CPU reads hundreds of times between two writes; an
 /// [`RwSem`](crate::RwSem) takes twelve bytes, and is better for any other use.
 ///
-/// Until a CPU's readers have met other readers [`SPREAD_AFTER`] times
-/// without a writer it behaves like an `RwSem`, and again after each write. The order and length of waits are the same,
-/// and so is the rule that a thread must not acquire it again. It does not poison.
+/// Until readers have met other readers [`SPREAD_AFTER`] times for each slot without a writer it behaves like an
+/// `RwSem`, and again after each write. The order and length of waits are the same, and so is the rule that a thread
+/// must not acquire it again. It does not poison.
 ///
-/// **Fork.** In a forked child the lock can be used if no other thread held it, for writing or reading, or was waiting
-/// for readers to leave.
+/// **Fork.** In a forked child the lock can be used if no other thread held it, for writing or reading.
 ///
 /// ```
 /// use turnwise::BigReaderLock;
@@ -55,7 +56,7 @@ pub type BigReaderWriteGuard<'a, T, const N: usize = 64, P = DefaultPlatform> =
 data_constructors!(RwLock, RawBigReaderLock [const N: usize,] [N,], "an unlocked lock");
 
 impl<T: ?Sized, const N: usize, P: Platform> RwLock<RawBigReaderLock<N, P>, T> {
-    /// Returns whether a writer currently holds the lock, or waits for readers to leave.
+    /// Returns whether a writer currently holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.raw().is_write_locked()
     }

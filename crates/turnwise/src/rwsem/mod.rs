@@ -9,7 +9,6 @@ mod wake;
 
 pub use guard::RwSemUpgradableGuard;
 pub use prefer::Prefer;
-pub(crate) use raw::Met;
 pub use raw::RawRwSem;
 
 use crate::lock::{LockGuard, MappedLockGuard};

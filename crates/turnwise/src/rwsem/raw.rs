@@ -79,7 +79,7 @@ use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::wait::{Lapse, Stamp, Tuned};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
 pub(super) const FULL: u32 = 1 << 20;
@@ -98,19 +98,6 @@ pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 
 /// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
-
-/// The other users that a reader met when it acquired the lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Met {
-    /// None, or an upgradable reader.
-    Nobody,
-    /// Other readers.
-    Readers,
-    /// A writer, for which it waited.
-    Writer,
-    /// Its deadline: it has not acquired the lock.
-    Deadline,
-}
 
 /// A readers-writer lock without data. All-zero bytes are an unlocked lock.
 ///
@@ -284,21 +271,6 @@ impl<P: Platform> RawRwSem<P> {
         self.word.fetch_add(1, Acquire)
     }
 
-    /// Acquires the lock for reading, or gives up at the deadline if there is one; returns which other users it met.
-    #[inline]
-    pub(crate) fn read_and_report(&self, deadline: Option<Deadline>) -> Met {
-        let found = self.count_in();
-        let barred = found & Prefer::Writers.barred() != 0;
-        let taken = !barred || !self.take_back(Prefer::Writers);
-        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, &Tuned::POLICY));
-        match () {
-            () if !got => Met::Deadline,
-            () if barred => Met::Writer,
-            () if found & COUNT == 0 => Met::Nobody,
-            () => Met::Readers,
-        }
-    }
-
     /// Undoes the addition of [`RawRwSem::enter`]; returns whether it did. If nothing bars the caller any longer, the
     /// addition stands, and it has the lock: else a writer that has left would find it held by a thread that leaves.
     #[cold]
@@ -342,8 +314,33 @@ impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for writing, or gives up at the deadline if there is one; returns whether it acquired it.
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
+        self.write_between(deadline, &Tuned::POLICY, &|| ())
+    }
+
+    /// Acquires the lock for writing, and calls `before_sleep` each time between the announcement that this thread
+    /// sleeps and its sleep.
+    #[inline]
+    pub(crate) fn write_between(&self, deadline: Option<Deadline>, settings: &Tuned, before_sleep: &dyn Fn()) -> bool {
         let taken = self.take(0, WRITER).is_ok() && self.own();
-        self.counters.acquisition_by(taken, || self.write_slow(deadline, &Tuned::POLICY))
+        self.counters.acquisition_by(taken, || self.write_slow(deadline, settings, before_sleep))
+    }
+
+    /// Changes the word, to what it is; returns whether a hand-off is pending, or a writer may sleep.
+    pub(crate) fn writer_waits(&self) -> bool {
+        // ORDERING rwsem.announced: of two threads that do this after what the other must see, the second sees it.
+        self.word.fetch_or(0, AcqRel) & (HANDOFF | WRITERS) != 0
+    }
+
+    /// Counts more readers, for a caller to whom one of the count belongs before and after.
+    pub(crate) fn count_more(&self, readers: i32) {
+        // ORDERING rwsem.unlock_read: pairs with rwsem.write: a writer comes after what the caller has seen.
+        self.word.fetch_add(readers.cast_unsigned(), Release);
+    }
+
+    /// Returns the number of readers, threads included that are about to undo their addition.
+    #[inline(always)]
+    pub fn readers(&self) -> u32 {
+        self.word.load(Relaxed) & COUNT
     }
 
     #[inline]

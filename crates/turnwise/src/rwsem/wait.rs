@@ -25,7 +25,7 @@ impl<P: Platform> RawRwSem<P> {
 
     /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings for this wait, if it must wait.
     pub fn write_tuned(&self, deadline: Option<Deadline>, settings: Tuned) -> bool {
-        self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, &settings))
+        self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, &settings, &|| ()))
     }
 
     #[cold]
@@ -37,9 +37,11 @@ impl<P: Platform> RawRwSem<P> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn write_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
+    pub(super) fn write_slow(&self, deadline: Option<Deadline>, settings: &Tuned, before_sleep: &dyn Fn()) -> bool {
         watched!(P, self.waited_for(live::Kind::Write), settings, |set| {
-            Waiter::new(self, Kind::Writer, set).wait(deadline) && self.own()
+            let mut waiter = Waiter::new(self, Kind::Writer, set);
+            waiter.before_sleep = before_sleep;
+            waiter.wait(deadline) && self.own()
         })
     }
 

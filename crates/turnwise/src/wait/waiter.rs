@@ -97,11 +97,24 @@ pub(crate) struct Waiter<'a, L: SleepingLock> {
     /// When it arrived, or first had time to read a clock; 0 until then.
     pub(super) since: u64,
     pub(super) settings: &'a Tuned,
+    /// Called each time between the announcement that it sleeps and the sleep.
+    pub(crate) before_sleep: &'a dyn Fn(),
 }
 
 impl<'a, L: SleepingLock> Waiter<'a, L> {
     pub(crate) fn new(lock: &'a L, mode: L::Mode, settings: &'a Tuned) -> Self {
-        Waiter { lock, mode, woken: false, late: false, request: 0, lapse: Lapse::NONE, since: 0, settings }
+        let before_sleep = &|| ();
+        Waiter {
+            lock,
+            mode,
+            woken: false,
+            late: false,
+            request: 0,
+            lapse: Lapse::NONE,
+            since: 0,
+            settings,
+            before_sleep,
+        }
     }
 
     /// Returns whether its own hand-off request is in the word.
@@ -148,6 +161,7 @@ impl<'a, L: SleepingLock> Waiter<'a, L> {
         if self.since == 0 {
             self.since = L::Platform::now();
         }
+        (self.before_sleep)();
         let lane = if self.is_first() { Lane::First } else { L::lane(self.mode) };
         let parked = L::Platform::park(self.lock.word(), word, lane, self.lapse.or_at::<L::Platform>(deadline));
         self.lock.count_sleep(parked);

@@ -28,22 +28,21 @@ fn past(name: &str) -> Past {
     named! { name: gathered = |_| (), spread = Raw::spread, meet_often }
 }
 
-/// Readers on the first thread's CPU have collided so often that the next collision spreads the lock.
+/// Readers have met so often that the next meeting spreads the lock.
 fn meet_often(raw: &Raw) {
-    let times = SPREAD_AFTER + 1;
+    let times = 2 * SPREAD_AFTER + 1;
     (0..times).for_each(|_| raw.read());
     // SAFETY: acquired as often.
     (0..times).for_each(|_| unsafe { raw.unlock_read() });
 }
 
 const SPREAD_FLAG: u32 = 1;
-const WAITING: u32 = 2;
 
 impl Settles for Raw {
     /// Returns whether any thread can acquire it, and it is gathered when a writer has had it.
     fn is_settled(&self) -> bool {
         let gate = self.word();
-        assert_eq!(gate.load(Relaxed) & WAITING, 0, "a writer seems to wait");
+        assert_eq!(gate.load(Relaxed) & !SPREAD_FLAG, 0, "a thread seems to move readers");
         assert!(!self.is_locked(), "locked when everybody has left");
         assert!(self.try_read(), "barred when everybody has left");
         // SAFETY: just acquired.

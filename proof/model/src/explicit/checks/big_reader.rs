@@ -26,25 +26,18 @@ impl Guarded {
     /// Notes the rare lines.
     fn watch(&self, record: &Record) {
         let gate = self.raw.word();
-        let &Record { what, old, .. } = record;
-        if what != "fetch_sub" && what != "fetch_add" {
-            return;
-        }
+        let &Record { what, old, new, .. } = record;
         if record.writes(gate) {
-            if what == "fetch_sub" {
-                saw("left by the gate");
-                saw_if(old & 2 != 0 && (old as u32).cast_signed() >> 2 <= 1, "the gate's last woke");
-            }
-        } else if what == "fetch_add" && old & 1 == 0 {
-            saw("barred");
+            saw_if(what == "cmpxchg" && new >> 2 != old >> 2 && old & 1 != 0 && new & 1 != 0, "left by the gate");
+            saw_if(what == "swap", "gathered");
         }
     }
 
-    /// When all are done, no thread is inside, and no writer appears to sleep.
+    /// When all are done, no thread is inside, and none appears to move readers.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(move || {
             let gate = self.raw.word().peek();
-            assert!(gate & 2 == 0, "a writer seems to wait when everybody has left: {gate:#x}");
+            assert!(gate & !1 == 0, "a thread seems to move readers when everybody has left: {gate:#x}");
             self.section.count(Writer, 1);
             self.section.count(Writer, -1);
         });
