@@ -5,7 +5,8 @@ use crate::root::{read, write};
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use regex::Regex;
+use std::path::Path;
 
 /// The header, relative to the workspace.
 const HEADER: &str = "crates/capi/include/turnwise.h";
@@ -42,10 +43,25 @@ fn generate() -> Result<String> {
     let mut config = Config::from_file(folder.join("cbindgen.toml")).map_err(|error| anyhow::anyhow!(error))?;
     config.header = Some(read(folder.join("packaging/preamble.h"))?.trim_end().to_owned());
     config.trailer = Some(read(folder.join("packaging/trailer.h"))?.trim_end().to_owned());
-    let sources = SOURCES.iter().map(|name| folder.join(format!("src/{name}.rs")));
-    let builder = sources.fold(Builder::new().with_config(config), |builder, source: PathBuf| builder.with_src(source));
+    let expanded = tempfile::tempdir().context("cannot make a folder")?;
+    let mut builder = Builder::new().with_config(config);
+    for name in SOURCES.iter().map(|name| format!("{name}.rs")) {
+        let source = expanded.path().join(&name);
+        write(&source, with_functions(&read(folder.join("src").join(name))?)?)?;
+        builder = builder.with_src(source);
+    }
     let bindings = builder.generate().context("cbindgen cannot read the C API's source")?;
     let mut header = Vec::new();
     bindings.write(&mut header);
     String::from_utf8(header).context("the header is not UTF-8")
+}
+
+/// Writes out the functions of the source's macro `functions!`, which cbindgen does not expand.
+fn with_functions(source: &str) -> Result<String> {
+    let invocation = Regex::new(r"(?ms)^functions! \{\n(.*?)^\}$")?;
+    let function = Regex::new(r"(?ms)^    (tw_\w+\([^=]*?) =\s.*?;$")?;
+    let declared = |found: &regex::Captures<'_>| {
+        function.replace_all(&found[1], "#[unsafe(no_mangle)] pub unsafe extern \"C\" fn $1 {}").into_owned()
+    };
+    Ok(invocation.replace_all(source, declared).into_owned())
 }

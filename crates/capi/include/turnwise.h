@@ -190,7 +190,8 @@ TW_MUST_USE enum tw_result tw_mutex_lock_until(struct tw_mutex *mutex, int clock
 // Releases the mutex, which the calling thread holds.
 void tw_mutex_unlock(struct tw_mutex *mutex);
 
-// Releases the mutex to the thread that has slept for it longest, if one sleeps: slower, but newcomers cannot take it.
+// Releases the mutex to the thread that has slept for it longest, if one sleeps: slower, but newcomers cannot take
+// it.
 void tw_mutex_unlock_fair(struct tw_mutex *mutex);
 
 // Returns whether the mutex is held at this moment: for assertions.
@@ -203,19 +204,19 @@ void tw_cond_init(struct tw_cond *cond);
 // Releases `mutex`, which the caller holds, waits for a signal, and acquires the mutex again.
 void tw_cond_wait(struct tw_cond *cond, struct tw_mutex *mutex);
 
-// Waits like tw_cond_wait, for a limited time: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds. The caller holds
-// the mutex either way.
+// Waits like tw_cond_wait, for a limited time: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds. The caller
+// holds the mutex either way.
 enum tw_result tw_cond_wait_for(struct tw_cond *cond, struct tw_mutex *mutex, uint64_t timeout_ns);
 
-// Waits like tw_cond_wait, until a point in time: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID at
-// once if there is no such clock. The caller holds the mutex in any case.
+// Waits like tw_cond_wait, until a point in time: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID
+// at once if there is no such clock. The caller holds the mutex in any case.
 enum tw_result tw_cond_wait_until(struct tw_cond *cond, struct tw_mutex *mutex, int clock, uint64_t at_ns);
 
 // Wakes one waiting thread, if there is one: the one that has slept longest, but real-time threads first.
 void tw_cond_signal(struct tw_cond *cond);
 
-// Wakes all waiting threads: one at once and each of the others when the mutex is free for it; all at once if there
-// were ever waiters with different mutexes.
+// Wakes all waiting threads: one at once and each of the others when the mutex is free for it; all at once if
+// there were ever waiters with different mutexes.
 void tw_cond_broadcast(struct tw_cond *cond);
 
 // Initialises an unlocked lock, as TW_RWSEM_INIT does. Its memory may be freed as soon as no thread uses it, even
@@ -231,8 +232,8 @@ TW_MUST_USE enum tw_result tw_rwsem_tryread(struct tw_rwsem *sem);
 // Acquires the lock for reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 TW_MUST_USE enum tw_result tw_rwsem_read_for(struct tw_rwsem *sem, uint64_t timeout_ns);
 
-// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-// clock.
+// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+// such clock.
 TW_MUST_USE enum tw_result tw_rwsem_read_until(struct tw_rwsem *sem, int clock, uint64_t at_ns);
 
 // Releases a read lock.
@@ -247,8 +248,8 @@ TW_MUST_USE enum tw_result tw_rwsem_trywrite(struct tw_rwsem *sem);
 // Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 TW_MUST_USE enum tw_result tw_rwsem_write_for(struct tw_rwsem *sem, uint64_t timeout_ns);
 
-// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-// clock.
+// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+// such clock.
 TW_MUST_USE enum tw_result tw_rwsem_write_until(struct tw_rwsem *sem, int clock, uint64_t at_ns);
 
 // Releases the write lock.
@@ -260,14 +261,15 @@ void tw_rwsem_downgrade(struct tw_rwsem *sem);
 // Acquires the lock for reading with the right to upgrade: beside readers, not beside another upgradable reader.
 void tw_rwsem_upgradable(struct tw_rwsem *sem);
 
-// Acquires the lock for upgradable reading if no writer and no upgradable reader holds it: TW_OK, or TW_BUSY at once.
+// Acquires the lock for upgradable reading if no writer and no upgradable reader holds it: TW_OK, or TW_BUSY at
+// once.
 TW_MUST_USE enum tw_result tw_rwsem_tryupgradable(struct tw_rwsem *sem);
 
 // Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 TW_MUST_USE enum tw_result tw_rwsem_upgradable_for(struct tw_rwsem *sem, uint64_t timeout_ns);
 
-// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there
-// is no such clock.
+// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if
+// there is no such clock.
 TW_MUST_USE enum tw_result tw_rwsem_upgradable_until(struct tw_rwsem *sem, int clock, uint64_t at_ns);
 
 // Releases the upgradable read lock.
@@ -280,12 +282,12 @@ void tw_rwsem_upgrade(struct tw_rwsem *sem);
 // Turns the upgradable read lock into the write lock if there are no other readers: TW_OK, or TW_BUSY at once.
 TW_MUST_USE enum tw_result tw_rwsem_tryupgrade(struct tw_rwsem *sem);
 
-// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds, and then
-// the caller keeps the upgradable read lock.
+// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds, and
+// then the caller keeps the upgradable read lock.
 TW_MUST_USE enum tw_result tw_rwsem_upgrade_for(struct tw_rwsem *sem, uint64_t timeout_ns);
 
-// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID
-// if there is no such clock. Without success the caller keeps the upgradable read lock.
+// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or
+// TW_INVALID if there is no such clock. Without success the caller keeps the upgradable read lock.
 TW_MUST_USE enum tw_result tw_rwsem_upgrade_until(struct tw_rwsem *sem, int clock, uint64_t at_ns);
 
 // Turns the upgradable read lock into an ordinary read lock.
@@ -321,8 +323,8 @@ void tw_spinlock_unlock(struct tw_spinlock *lock);
 // Initialises an unlocked lock, as TW_SEQRWLOCK_INIT does.
 void tw_seqrwlock_init(struct tw_seqrwlock *lock);
 
-// Begins an optimistic read, waiting while a writer changes the data; returns the value that tw_seqrwlock_read_retry
-// takes as `begin`.
+// Begins an optimistic read, waiting while a writer changes the data; returns the value that
+// tw_seqrwlock_read_retry takes as `begin`.
 TW_MUST_USE uint64_t tw_seqrwlock_read_begin(const struct tw_seqrwlock *lock);
 
 // Returns whether a writer interfered since tw_seqrwlock_read_begin returned `begin`. If so, what was read may be
@@ -346,7 +348,8 @@ TW_MUST_USE bool tw_seqrwlock_retry_or_lock(struct tw_seqrwlock *lock, uint64_t 
 // Ends a read that tw_seqrwlock_begin_or_lock began: releases the lock if the last pass holds it.
 void tw_seqrwlock_done(struct tw_seqrwlock *lock, uint64_t pass);
 
-// Begins a blocking read, which excludes writers; any number of them may overlap. Optimistic reads are not disturbed.
+// Begins a blocking read, which excludes writers; any number of them may overlap. Optimistic reads are not
+// disturbed.
 void tw_seqrwlock_read(struct tw_seqrwlock *lock);
 
 // Begins a blocking read if no writer holds the lock or waits: TW_OK, or TW_BUSY at once.
@@ -355,7 +358,8 @@ TW_MUST_USE enum tw_result tw_seqrwlock_tryread(struct tw_seqrwlock *lock);
 // Begins a blocking read: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 TW_MUST_USE enum tw_result tw_seqrwlock_read_for(struct tw_seqrwlock *lock, uint64_t timeout_ns);
 
-// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
+// clock.
 TW_MUST_USE enum tw_result tw_seqrwlock_read_until(struct tw_seqrwlock *lock, int clock, uint64_t at_ns);
 
 // Ends a blocking read.
@@ -371,8 +375,8 @@ TW_MUST_USE enum tw_result tw_seqrwlock_trywrite(struct tw_seqrwlock *lock);
 // Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 TW_MUST_USE enum tw_result tw_seqrwlock_write_for(struct tw_seqrwlock *lock, uint64_t timeout_ns);
 
-// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-// clock.
+// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+// such clock.
 TW_MUST_USE enum tw_result tw_seqrwlock_write_until(struct tw_seqrwlock *lock, int clock, uint64_t at_ns);
 
 // Releases the write lock: ends the change of the data.
@@ -391,8 +395,8 @@ TW_MUST_USE bool tw_lockref_get_not_zero(struct tw_lockref *lockref);
 // Adds a reference, even if the count is 0, unless the object is dead; returns whether it did.
 TW_MUST_USE bool tw_lockref_get_not_dead(struct tw_lockref *lockref);
 
-// Adds a reference like tw_lockref_get_not_zero and returns true, or changes nothing, acquires the lock and returns
-// false: the caller may then revive the object by tw_lockref_get_locked.
+// Adds a reference like tw_lockref_get_not_zero and returns true, or changes nothing, acquires the lock and
+// returns false: the caller may then revive the object by tw_lockref_get_locked.
 TW_MUST_USE bool tw_lockref_get_or_lock(struct tw_lockref *lockref);
 
 // Drops a reference and returns how many are left. The thread that drops the last one sees what the others wrote
@@ -402,12 +406,13 @@ uint32_t tw_lockref_put(struct tw_lockref *lockref);
 // Drops a reference unless it is the last; returns whether it did.
 TW_MUST_USE bool tw_lockref_put_not_last(struct tw_lockref *lockref);
 
-// Drops a reference and returns true unless it is the last. Otherwise returns false: the caller keeps the reference
-// and holds the lock, and can take the object out of wherever others find it, mark it dead, and then unlock.
+// Drops a reference and returns true unless it is the last. Otherwise returns false: the caller keeps the
+// reference and holds the lock, and can take the object out of wherever others find it, mark it dead, and then
+// unlock.
 TW_MUST_USE bool tw_lockref_put_or_lock(struct tw_lockref *lockref);
 
-// Marks the object dead: get_not_zero, get_not_dead and get_or_lock add no reference from now on. The caller does not
-// hold the lock.
+// Marks the object dead: get_not_zero, get_not_dead and get_or_lock add no reference from now on. The caller does
+// not hold the lock.
 void tw_lockref_mark_dead(struct tw_lockref *lockref);
 
 // Returns the number of references at this moment.

@@ -1,8 +1,9 @@
 //! The condition variable of the C API: `tw_cond`.
 
 use crate::mutex::tw_mutex;
-use crate::result::{TW_INVALID, timed, tw_result};
-use crate::{stands_for, time};
+use crate::result::{timed, tw_result};
+use crate::time::{self, until};
+use crate::{functions, stands_for};
 use core::ffi::c_int;
 use turnwise::Condvar;
 
@@ -23,48 +24,20 @@ pub unsafe extern "C" fn tw_cond_init(cond: *mut tw_cond) {
     unsafe { cond.write(tw_cond { opaque: [0; 4] }) }
 }
 
-/// Releases `mutex`, which the caller holds, waits for a signal, and acquires the mutex again.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_cond_wait(cond: *mut tw_cond, mutex: *mut tw_mutex) {
-    // SAFETY: contract of `tw_cond_wait`: both pointers are to live objects, and the caller holds the mutex.
-    unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), None) };
-}
-
-/// Waits like tw_cond_wait, for a limited time: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds. The caller holds
-/// the mutex either way.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_cond_wait_for(cond: *mut tw_cond, mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `tw_cond_wait_for`: both pointers are to live objects, and the caller holds the mutex.
-    let ended = unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), Some(time::after(timeout_ns))) };
-    timed(!ended.timed_out())
-}
-
-/// Waits like tw_cond_wait, until a point in time: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID at
-/// once if there is no such clock. The caller holds the mutex in any case.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_cond_wait_until(
-    cond: *mut tw_cond,
-    mutex: *mut tw_mutex,
-    clock: c_int,
-    at_ns: u64,
-) -> tw_result {
-    let Some(deadline) = time::at(clock, at_ns) else { return TW_INVALID };
-    // SAFETY: contract of `tw_cond_wait_until`: both pointers are to live objects, and the caller holds the mutex.
-    let ended = unsafe { tw_cond::of(cond).wait_raw(tw_mutex::of(mutex), Some(deadline)) };
-    timed(!ended.timed_out())
-}
-
-/// Wakes one waiting thread, if there is one: the one that has slept longest, but real-time threads first.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_cond_signal(cond: *mut tw_cond) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live object.
-    unsafe { tw_cond::of(cond) }.notify_one();
-}
-
-/// Wakes all waiting threads: one at once and each of the others when the mutex is free for it; all at once if there
-/// were ever waiters with different mutexes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_cond_broadcast(cond: *mut tw_cond) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live object.
-    unsafe { tw_cond::of(cond) }.notify_all();
+functions! {
+    /// Releases `mutex`, which the caller holds, waits for a signal, and acquires the mutex again.
+    tw_cond_wait(cond: *mut tw_cond, mutex: *mut tw_mutex) = _ = cond.wait_raw(tw_mutex::of(mutex), None);
+    /// Waits like tw_cond_wait, for a limited time: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds. The caller
+    /// holds the mutex either way.
+    tw_cond_wait_for(cond: *mut tw_cond, mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result =
+        timed(!cond.wait_raw(tw_mutex::of(mutex), Some(time::after(timeout_ns))).timed_out());
+    /// Waits like tw_cond_wait, until a point in time: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID
+    /// at once if there is no such clock. The caller holds the mutex in any case.
+    tw_cond_wait_until(cond: *mut tw_cond, mutex: *mut tw_mutex, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| !cond.wait_raw(tw_mutex::of(mutex), Some(at)).timed_out());
+    /// Wakes one waiting thread, if there is one: the one that has slept longest, but real-time threads first.
+    tw_cond_signal(cond: *mut tw_cond) = cond.notify_one();
+    /// Wakes all waiting threads: one at once and each of the others when the mutex is free for it; all at once if
+    /// there were ever waiters with different mutexes.
+    tw_cond_broadcast(cond: *mut tw_cond) = cond.notify_all();
 }

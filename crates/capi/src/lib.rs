@@ -50,3 +50,23 @@ macro_rules! stands_for {
     };
 }
 use stands_for;
+
+/// Defines the functions on an object, each by what it does with the lock that the object stands for.
+/// `cargo xtask header` reads the lines as they stand here: an argument's names and types are on one line, and each
+/// function ends with a semicolon.
+macro_rules! functions {
+    ($($(#[$about:meta])* $name:ident($object:ident: *$mode:tt $c:ident $(, $argument:ident: $type:ty)*)
+        $(-> $result:ty)? = $value:expr;)*) => {$(
+        $(#[$about])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($object: *$mode $c $(, $argument: $type)*) $(-> $result)? {
+            // SAFETY: the header requires pointers to live objects, and of a function that releases a lock, or turns
+            // it from one mode into another, that its caller has the lock in the mode that the comment names.
+            unsafe {
+                let $object = $c::of($object);
+                $value
+            }
+        }
+    )*};
+}
+use functions;

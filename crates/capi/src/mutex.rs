@@ -1,7 +1,8 @@
 //! The mutex of the C API: `tw_mutex`.
 
-use crate::result::{TW_INVALID, timed, tried, tw_result};
-use crate::{stands_for, time};
+use crate::result::{timed, tried, tw_result};
+use crate::time::{self, until};
+use crate::{functions, stands_for};
 use core::ffi::c_int;
 use turnwise::RawMutex;
 use turnwise::raw::{RawLock, RawTimedLock};
@@ -23,55 +24,25 @@ pub unsafe extern "C" fn tw_mutex_init(mutex: *mut tw_mutex) {
     unsafe { mutex.write(tw_mutex { opaque: [0; 2] }) }
 }
 
-/// Acquires the mutex; waits until it is free. The calling thread must not hold it already.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_mutex_lock(mutex: *mut tw_mutex) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
-    unsafe { tw_mutex::of(mutex) }.lock();
-}
-
-/// Acquires the mutex if it is free: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_mutex_trylock(mutex: *mut tw_mutex) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
-    tried(unsafe { tw_mutex::of(mutex) }.try_lock())
-}
-
-/// Acquires the mutex: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_mutex_lock_for(mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
-    let mutex = unsafe { tw_mutex::of(mutex) };
-    timed(mutex.try_lock() || mutex.lock_until(time::after(timeout_ns)))
-}
-
-/// Acquires the mutex: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_mutex_lock_until(mutex: *mut tw_mutex, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_mutex::of(mutex) }.lock_until(at)))
-}
-
-/// Releases the mutex, which the calling thread holds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_mutex_unlock(mutex: *mut tw_mutex) {
-    // SAFETY: contract of `tw_mutex_unlock`: the pointer is to a live mutex, and the caller holds the lock.
-    unsafe { tw_mutex::of(mutex).unlock() }
-}
-
-/// Releases the mutex to the thread that has slept for it longest, if one sleeps: slower, but newcomers cannot take it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_mutex_unlock_fair(mutex: *mut tw_mutex) {
-    // SAFETY: contract of `tw_mutex_unlock_fair`: the pointer is to a live mutex, and the caller holds the lock.
-    unsafe { tw_mutex::of(mutex).unlock_fair() }
-}
-
-/// Returns whether the mutex is held at this moment: for assertions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_mutex_is_locked(mutex: *const tw_mutex) -> bool {
-    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
-    unsafe { tw_mutex::of(mutex) }.is_locked()
+functions! {
+    /// Acquires the mutex; waits until it is free. The calling thread must not hold it already.
+    tw_mutex_lock(mutex: *mut tw_mutex) = mutex.lock();
+    /// Acquires the mutex if it is free: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_mutex_trylock(mutex: *mut tw_mutex) -> tw_result = tried(mutex.try_lock());
+    /// Acquires the mutex: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_mutex_lock_for(mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result =
+        timed(mutex.try_lock() || mutex.lock_until(time::after(timeout_ns)));
+    /// Acquires the mutex: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+    #[must_use]
+    tw_mutex_lock_until(mutex: *mut tw_mutex, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| mutex.lock_until(at));
+    /// Releases the mutex, which the calling thread holds.
+    tw_mutex_unlock(mutex: *mut tw_mutex) = mutex.unlock();
+    /// Releases the mutex to the thread that has slept for it longest, if one sleeps: slower, but newcomers cannot take
+    /// it.
+    tw_mutex_unlock_fair(mutex: *mut tw_mutex) = mutex.unlock_fair();
+    /// Returns whether the mutex is held at this moment: for assertions.
+    tw_mutex_is_locked(mutex: *const tw_mutex) -> bool = mutex.is_locked();
 }

@@ -1,7 +1,8 @@
 //! The readers-writer lock of the C API: `tw_rwsem`.
 
-use crate::result::{TW_INVALID, timed, tried, tw_result};
-use crate::{stands_for, time};
+use crate::result::{timed, tried, tw_result};
+use crate::time::{self, until};
+use crate::{functions, stands_for};
 use core::ffi::c_int;
 use turnwise::RawRwSem;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
@@ -24,195 +25,80 @@ pub unsafe extern "C" fn tw_rwsem_init(sem: *mut tw_rwsem) {
     unsafe { sem.write(tw_rwsem { opaque: [0; 3] }) }
 }
 
-/// Acquires the lock for reading.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_read(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem).read() }
-}
-
-/// Acquires the lock for reading unless a writer holds it or waits: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_rwsem::of(sem).try_read() })
-}
-
-/// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_read_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_rwsem::of(sem).read_until(time::after(timeout_ns)) })
-}
-
-/// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-/// clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_read_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).read_until(at) }))
-}
-
-/// Releases a read lock.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_unlock_read(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_read`: the pointer is to a live lock, and the caller holds a read lock.
-    unsafe { tw_rwsem::of(sem).unlock_read() }
-}
-
-/// Acquires the lock for writing.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem).lock() }
-}
-
-/// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_rwsem::of(sem).try_lock() })
-}
-
-/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_rwsem::of(sem).lock_until(time::after(timeout_ns)) })
-}
-
-/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-/// clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).lock_until(at) }))
-}
-
-/// Releases the write lock.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_unlock_write(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_write`: the pointer is to a live lock, and the caller holds the write lock.
-    unsafe { tw_rwsem::of(sem).unlock() }
-}
-
-/// Turns the write lock into a read lock, and lets waiting readers in.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_downgrade(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade`: the pointer is to a live lock, and the caller holds the write lock.
-    unsafe { tw_rwsem::of(sem).downgrade() }
-}
-
-/// Acquires the lock for reading with the right to upgrade: beside readers, not beside another upgradable reader.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem).upgradable_read() }
-}
-
-/// Acquires the lock for upgradable reading if no writer and no upgradable reader holds it: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_rwsem::of(sem).try_upgradable_read() })
-}
-
-/// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_upgradable_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(time::after(timeout_ns)) })
-}
-
-/// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there
-/// is no such clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_upgradable_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(at) }))
-}
-
-/// Releases the upgradable read lock.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_upgradable`: the pointer is to a live lock, and the caller holds the
-    // upgradable read lock.
-    unsafe { tw_rwsem::of(sem).unlock_upgradable() }
-}
-
-/// Turns the upgradable read lock into the write lock when the readers have left; no other reader enters meanwhile.
-/// The caller holds no other read lock.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_upgrade(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_upgrade`: the pointer is to a live lock, and the caller holds the upgradable read
-    // lock, and no other.
-    unsafe { tw_rwsem::of(sem).upgrade() }
-}
-
-/// Turns the upgradable read lock into the write lock if there are no other readers: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: contract of `tw_rwsem_tryupgrade`: the pointer is to a live lock, and the caller has the upgradable read
-    // lock.
-    tried(unsafe { tw_rwsem::of(sem).try_upgrade() })
-}
-
-/// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds, and then
-/// the caller keeps the upgradable read lock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_upgrade_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `tw_rwsem_upgrade_for`: the pointer is to a live lock, and the caller has the upgradable
-    // read lock.
-    timed(unsafe { tw_rwsem::of(sem).upgrade_until(time::after(timeout_ns)) })
-}
-
-/// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID
-/// if there is no such clock. Without success the caller keeps the upgradable read lock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_rwsem_upgrade_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `tw_rwsem_upgrade_until`: the pointer is to a live lock, and the caller holds the
-    // upgradable read lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgrade_until(at) }))
-}
-
-/// Turns the upgradable read lock into an ordinary read lock.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_downgrade_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade_upgradable`: the pointer is to a live lock, and the caller holds the
-    // upgradable read lock.
-    unsafe { tw_rwsem::of(sem).downgrade_upgradable() }
-}
-
-/// Turns the write lock into an upgradable read lock, and lets waiting readers in.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_downgrade_to_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade_to_upgradable`: the pointer is to a live lock, and the caller holds the
-    // write lock.
-    unsafe { tw_rwsem::of(sem).downgrade_to_upgradable() }
-}
-
-/// Returns whether the lock is held at this moment, for reading or writing: for assertions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_is_locked(sem: *const tw_rwsem) -> bool {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem) }.is_locked()
-}
-
-/// Returns whether a writer holds the lock at this moment: for assertions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_rwsem_is_write_locked(sem: *const tw_rwsem) -> bool {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_rwsem::of(sem) }.is_write_locked()
+functions! {
+    /// Acquires the lock for reading.
+    tw_rwsem_read(sem: *mut tw_rwsem) = sem.read();
+    /// Acquires the lock for reading unless a writer holds it or waits: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result = tried(sem.try_read());
+    /// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_rwsem_read_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result =
+        timed(sem.read_until(time::after(timeout_ns)));
+    /// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+    /// such clock.
+    #[must_use]
+    tw_rwsem_read_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| sem.read_until(at));
+    /// Releases a read lock.
+    tw_rwsem_unlock_read(sem: *mut tw_rwsem) = sem.unlock_read();
+    /// Acquires the lock for writing.
+    tw_rwsem_write(sem: *mut tw_rwsem) = sem.lock();
+    /// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result = tried(sem.try_lock());
+    /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result =
+        timed(sem.lock_until(time::after(timeout_ns)));
+    /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+    /// such clock.
+    #[must_use]
+    tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| sem.lock_until(at));
+    /// Releases the write lock.
+    tw_rwsem_unlock_write(sem: *mut tw_rwsem) = sem.unlock();
+    /// Turns the write lock into a read lock, and lets waiting readers in.
+    tw_rwsem_downgrade(sem: *mut tw_rwsem) = sem.downgrade();
+    /// Acquires the lock for reading with the right to upgrade: beside readers, not beside another upgradable reader.
+    tw_rwsem_upgradable(sem: *mut tw_rwsem) = sem.upgradable_read();
+    /// Acquires the lock for upgradable reading if no writer and no upgradable reader holds it: TW_OK, or TW_BUSY at
+    /// once.
+    #[must_use]
+    tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result = tried(sem.try_upgradable_read());
+    /// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_rwsem_upgradable_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result =
+        timed(sem.upgradable_read_until(time::after(timeout_ns)));
+    /// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if
+    /// there is no such clock.
+    #[must_use]
+    tw_rwsem_upgradable_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| sem.upgradable_read_until(at));
+    /// Releases the upgradable read lock.
+    tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) = sem.unlock_upgradable();
+    /// Turns the upgradable read lock into the write lock when the readers have left; no other reader enters meanwhile.
+    /// The caller holds no other read lock.
+    tw_rwsem_upgrade(sem: *mut tw_rwsem) = sem.upgrade();
+    /// Turns the upgradable read lock into the write lock if there are no other readers: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result = tried(sem.try_upgrade());
+    /// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds, and
+    /// then the caller keeps the upgradable read lock.
+    #[must_use]
+    tw_rwsem_upgrade_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result =
+        timed(sem.upgrade_until(time::after(timeout_ns)));
+    /// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or
+    /// TW_INVALID if there is no such clock. Without success the caller keeps the upgradable read lock.
+    #[must_use]
+    tw_rwsem_upgrade_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| sem.upgrade_until(at));
+    /// Turns the upgradable read lock into an ordinary read lock.
+    tw_rwsem_downgrade_upgradable(sem: *mut tw_rwsem) = sem.downgrade_upgradable();
+    /// Turns the write lock into an upgradable read lock, and lets waiting readers in.
+    tw_rwsem_downgrade_to_upgradable(sem: *mut tw_rwsem) = sem.downgrade_to_upgradable();
+    /// Returns whether the lock is held at this moment, for reading or writing: for assertions.
+    tw_rwsem_is_locked(sem: *const tw_rwsem) -> bool = sem.is_locked();
+    /// Returns whether a writer holds the lock at this moment: for assertions.
+    tw_rwsem_is_write_locked(sem: *const tw_rwsem) -> bool = sem.is_write_locked();
 }

@@ -1,7 +1,8 @@
 //! The sequence lock with blocking readers of the C API: `tw_seqrwlock`.
 
-use crate::result::{TW_INVALID, timed, tried, tw_result};
-use crate::{stands_for, time};
+use crate::result::{timed, tried, tw_result};
+use crate::time::{self, until};
+use crate::{functions, stands_for};
 use core::ffi::c_int;
 use core::mem;
 use turnwise::RawSeqRwLock;
@@ -28,22 +29,15 @@ pub unsafe extern "C" fn tw_seqrwlock_init(lock: *mut tw_seqrwlock) {
     unsafe { lock.write(tw_seqrwlock { opaque: [0; 3] }) }
 }
 
-/// Begins an optimistic read, waiting while a writer changes the data; returns the value that tw_seqrwlock_read_retry
-/// takes as `begin`.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u64 {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock) }.read_begin()
-}
-
-/// Returns whether a writer interfered since tw_seqrwlock_read_begin returned `begin`. If so, what was read may be
-/// inconsistent: begin again.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begin: u64) -> bool {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock) }.read_retry(begin)
+functions! {
+    /// Begins an optimistic read, waiting while a writer changes the data; returns the value that
+    /// tw_seqrwlock_read_retry takes as `begin`.
+    #[must_use]
+    tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u64 = lock.read_begin();
+    /// Returns whether a writer interfered since tw_seqrwlock_read_begin returned `begin`. If so, what was read may be
+    /// inconsistent: begin again.
+    #[must_use]
+    tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begin: u64) -> bool = lock.read_retry(begin);
 }
 
 /// Begins a read of at most two passes, the first optimistic, the second with the lock held; if a writer is busy with
@@ -97,82 +91,39 @@ pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
     }
 }
 
-/// Begins a blocking read, which excludes writers; any number of them may overlap. Optimistic reads are not disturbed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock).read() }
-}
-
-/// Begins a blocking read if no writer holds the lock or waits: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_seqrwlock::of(lock).try_read() })
-}
-
-/// Begins a blocking read: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_seqrwlock::of(lock).read_until(time::after(timeout_ns)) })
-}
-
-/// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).read_until(at) }))
-}
-
-/// Ends a blocking read.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
-    // SAFETY: contract of `tw_seqrwlock_unlock_read`: the pointer is to a live lock, and the caller has a blocking read
-    // lock.
-    unsafe { tw_seqrwlock::of(lock).unlock_read() }
-}
-
-/// Acquires the lock for writing: excludes writers and blocking readers, and makes optimistic reads fail until
-/// tw_seqrwlock_unlock_write.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    unsafe { tw_seqrwlock::of(lock).lock() }
-}
-
-/// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    tried(unsafe { tw_seqrwlock::of(lock).try_lock() })
-}
-
-/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    timed(unsafe { tw_seqrwlock::of(lock).lock_until(time::after(timeout_ns)) })
-}
-
-/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
-/// clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).lock_until(at) }))
-}
-
-/// Releases the write lock: ends the change of the data.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) {
-    // SAFETY: contract of `tw_seqrwlock_unlock_write`: the pointer is to a live lock, and the caller holds the write
-    // lock.
-    unsafe { tw_seqrwlock::of(lock).unlock() }
+functions! {
+    /// Begins a blocking read, which excludes writers; any number of them may overlap. Optimistic reads are not
+    /// disturbed.
+    tw_seqrwlock_read(lock: *mut tw_seqrwlock) = lock.read();
+    /// Begins a blocking read if no writer holds the lock or waits: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result = tried(lock.try_read());
+    /// Begins a blocking read: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result =
+        timed(lock.read_until(time::after(timeout_ns)));
+    /// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
+    /// clock.
+    #[must_use]
+    tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| lock.read_until(at));
+    /// Ends a blocking read.
+    tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) = lock.unlock_read();
+    /// Acquires the lock for writing: excludes writers and blocking readers, and makes optimistic reads fail until
+    /// tw_seqrwlock_unlock_write.
+    tw_seqrwlock_write(lock: *mut tw_seqrwlock) = lock.lock();
+    /// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result = tried(lock.try_lock());
+    /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result =
+        timed(lock.lock_until(time::after(timeout_ns)));
+    /// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no
+    /// such clock.
+    #[must_use]
+    tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| lock.lock_until(at));
+    /// Releases the write lock: ends the change of the data.
+    tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) = lock.unlock();
 }

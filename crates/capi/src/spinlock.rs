@@ -1,7 +1,8 @@
 //! The spin lock of the C API: `tw_spinlock`.
 
-use crate::result::{TW_INVALID, timed, tried, tw_result};
-use crate::{stands_for, time};
+use crate::result::{timed, tried, tw_result};
+use crate::time::{self, until};
+use crate::{functions, stands_for};
 use core::ffi::c_int;
 use turnwise::RawSpinLock;
 use turnwise::backoff::Exponential;
@@ -26,40 +27,20 @@ pub unsafe extern "C" fn tw_spinlock_init(lock: *mut tw_spinlock) {
     unsafe { lock.write(tw_spinlock { opaque: 0 }) }
 }
 
-/// Acquires the lock; spins until it is free.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_spinlock_lock(lock: *mut tw_spinlock) {
-    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
-    unsafe { tw_spinlock::of(lock) }.lock();
-}
-
-/// Acquires the lock if it is free: TW_OK, or TW_BUSY at once.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_spinlock_trylock(lock: *mut tw_spinlock) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
-    tried(unsafe { tw_spinlock::of(lock) }.try_lock())
-}
-
-/// Acquires the lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_spinlock_lock_for(lock: *mut tw_spinlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
-    timed(unsafe { tw_spinlock::of(lock) }.lock_until(time::after(timeout_ns)))
-}
-
-/// Acquires the lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
-#[unsafe(no_mangle)]
-#[must_use]
-pub unsafe extern "C" fn tw_spinlock_lock_until(lock: *mut tw_spinlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
-    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_spinlock::of(lock) }.lock_until(at)))
-}
-
-/// Releases the lock, which the caller holds.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tw_spinlock_unlock(lock: *mut tw_spinlock) {
-    // SAFETY: contract of `tw_spinlock_unlock`: the pointer is to a live spin lock, and the caller holds the lock.
-    unsafe { tw_spinlock::of(lock).unlock() }
+functions! {
+    /// Acquires the lock; spins until it is free.
+    tw_spinlock_lock(lock: *mut tw_spinlock) = lock.lock();
+    /// Acquires the lock if it is free: TW_OK, or TW_BUSY at once.
+    #[must_use]
+    tw_spinlock_trylock(lock: *mut tw_spinlock) -> tw_result = tried(lock.try_lock());
+    /// Acquires the lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+    #[must_use]
+    tw_spinlock_lock_for(lock: *mut tw_spinlock, timeout_ns: u64) -> tw_result =
+        timed(lock.lock_until(time::after(timeout_ns)));
+    /// Acquires the lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+    #[must_use]
+    tw_spinlock_lock_until(lock: *mut tw_spinlock, clock: c_int, at_ns: u64) -> tw_result =
+        until(clock, at_ns, |at| lock.lock_until(at));
+    /// Releases the lock, which the caller holds.
+    tw_spinlock_unlock(lock: *mut tw_spinlock) = lock.unlock();
 }

@@ -1,5 +1,6 @@
 //! Points in time as C callers pass them: nanoseconds on one of two clocks.
 
+use crate::result::{TW_INVALID, timed, tw_result};
 use core::ffi::c_int;
 use core::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
@@ -23,6 +24,11 @@ pub(crate) fn at(clock: c_int, at_ns: u64) -> Option<Deadline> {
         _ => return None,
     };
     Some(Deadline { clock, at: at_ns })
+}
+
+/// Returns the result of a wait until the point in time `at_ns` on a clock of the caller's choice.
+pub(crate) fn until(clock: c_int, at_ns: u64, wait: impl FnOnce(Deadline) -> bool) -> tw_result {
+    at(clock, at_ns).map_or(TW_INVALID, |at| timed(wait(at)))
 }
 
 /// Returns what a clock shows, in nanoseconds: TW_CLOCK_MONOTONIC or TW_CLOCK_REALTIME, for the `_until` functions; 0

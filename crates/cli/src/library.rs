@@ -1,6 +1,7 @@
 //! `turnwise library`: the preload library as a file, for those who set `LD_PRELOAD` themselves.
 
 use crate::preload::Library;
+use crate::preload::install::write_for_all;
 use anyhow::{Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn written(folder: &Path) -> Result<PathBuf> {
     ensure!(folder.is_dir(), "{} is not a folder; make it first, or name another after --to", folder.display());
     let path = folder.join(SHARED);
-    Library::write(&path)?;
+    write_for_all(&path, Library::content(), 0o755)?;
     Ok(path)
 }

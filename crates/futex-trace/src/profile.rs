@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::trace::Trace;
 use places::Places;
 use turnwise_present::printable;
-use turnwise_profile::analysis::shown;
+use turnwise_profile::analysis::{passes_on, shown};
 use turnwise_profile::model::{Episode, LockKind, Method, Profile, Program, Recording, Thread};
 use turnwise_profile::sums::Sum;
 use turnwise_profile::waits::Waits;
@@ -65,7 +65,7 @@ fn waits_of(process: &Process, duration_ns: u64) -> Waits {
     waits.locks(duration_ns, course, |waits, site| {
         let frame = waits.symbols.frame(*site.frames.first()?);
         // A place where all locks are taken identifies none.
-        (!places::passes_on(frame)).then(|| format!("used in {}", shown(frame)))
+        (!passes_on(frame)).then(|| format!("used in {}", shown(frame)))
     });
     let mut pairs: Vec<_> = pairing.wakers.iter().collect();
     pairs.sort_by_key(|(place, _)| **place);

@@ -20,21 +20,45 @@
 //!
 //! Guards do not move between threads, and there is no detection of deadlocks.
 
+/// Forwards methods for any thread.
+macro_rules! any_thread {
+    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = |$lock:ident| $call:expr;)*) => {$(
+        #[inline]
+        fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
+            let $lock = &self.0;
+            $call
+        }
+    )*};
+}
+
+/// Forwards methods for the thread that has the lock.
+macro_rules! owner {
+    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = $to:ident($($until:expr)?);)*) => {$(
+        #[inline]
+        unsafe fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
+            // SAFETY: contract of lock_api's method of this name: the caller has the lock in the mode that ours asks
+            // for. They differ in their names alone.
+            unsafe { self.0.$to($($until)?) }
+        }
+    )*};
+}
+
 mod condvar;
-mod fair_mutex;
 mod mutex;
 mod once;
 mod remutex;
 mod rwlock;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use fair_mutex::{FairMutex, FairMutexGuard, MappedFairMutexGuard, RawFairMutex, const_fair_mutex};
 pub use lock_api;
 #[cfg(feature = "arc_lock")]
 pub use lock_api::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard,
 };
-pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
+pub use mutex::{
+    FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawFairMutex, RawMutex,
+    const_fair_mutex, const_mutex,
+};
 pub use once::{Once, OnceState};
 pub use remutex::{MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, const_reentrant_mutex};
 pub use rwlock::{

@@ -2,12 +2,11 @@
 //!
 //! Readers that read again overtake waiting writers ([`Prefer::Readers`]); no other release is fairer than another.
 
-use crate::mutex::deadline;
+use crate::mutex::{after, deadline};
 use core::time::Duration;
 use lock_api::GuardNoSend;
 use std::time::Instant;
 use turnwise::RawRwSem;
-use turnwise::platform::{Deadline, Native};
 use turnwise::raw::{RawLock as _, RawRwLock as _, RawTimedLock as _, RawTimedRwLock as _};
 use turnwise::rwsem::Prefer;
 
@@ -31,33 +30,6 @@ pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
 
 /// The lock of a [`RwLock`], without data.
 pub struct RawRwLock(RawRwSem);
-
-fn after(timeout: Duration) -> Deadline {
-    Deadline::after::<Native>(timeout)
-}
-
-/// Forwards methods for any thread.
-macro_rules! any_thread {
-    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = |$lock:ident| $call:expr;)*) => {$(
-        #[inline]
-        fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
-            let $lock = &self.0;
-            $call
-        }
-    )*};
-}
-
-/// Forwards methods for the thread that has the lock.
-macro_rules! owner {
-    ($($name:ident($($timeout:ident: $of:ty)?) $(-> $out:ty)? = $to:ident($($until:expr)?);)*) => {$(
-        #[inline]
-        unsafe fn $name(&self $(, $timeout: $of)?) $(-> $out)? {
-            // SAFETY: contract of lock_api's method of this name: the caller has the lock in the mode that ours asks
-            // for. They differ in their names alone.
-            unsafe { self.0.$to($($until)?) }
-        }
-    )*};
-}
 
 // SAFETY: `RawRwSem` lets in readers or one writer, and orders them; the guards stay on their threads.
 unsafe impl lock_api::RawRwLock for RawRwLock {

@@ -5,9 +5,13 @@ mod systemd;
 use crate::policy;
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::Library;
+use crate::preload::install::write_for_all;
 use crate::program::check_interposable;
 use crate::status::why_not_loaded;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use systemd::{Unit, systemctl};
@@ -27,7 +31,8 @@ const TABLE: &str = "turnwise.table";
 ///
 /// First checks each program that the unit starts: the loader must take the library into it. The drop-in puts the
 /// library before the unit's own LD_PRELOAD, and takes effect when the unit starts the next time. With --now the unit
-/// is restarted; if it does not start, the drop-in is removed and the unit restarted without it.
+/// is restarted; if it does not start, the drop-in is as before, and the unit restarted so. If a step before fails,
+/// nothing stays changed.
 ///
 /// Exit status: 0, 1 if the unit did not start or is not on our locks, 2 for errors.
 #[derive(clap::Args)]
@@ -80,7 +85,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     unit.programs.iter().try_for_each(|program| check_interposable(program))?;
     let folder = unit.folder(&args.into);
     let table = args.policy.as_ref().map(|file| table(file, program)).transpose()?;
-    let library = library(args.print)?;
+    let packaged = Library::packaged();
+    let library = packaged.clone().unwrap_or_else(|| Path::new(LIBRARIES).join(SHARED));
     let locks = match (&table, args.lock) {
         (Some(_), _) => format!("{}={}", environment::POLICY_TABLE, folder.join(TABLE).display()),
         (None, lock) => format!("{}={}", environment::LOCK, lock.unwrap_or(policy::DEFAULT)),
@@ -90,14 +96,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    unit.programs.iter().try_for_each(|program| takes(program, &library))?;
-    write(&folder, &text, table.as_deref())?;
-    systemctl(&["daemon-reload"])?;
+    // The same library, where turnwise keeps its own: nothing changes before the loader has taken it.
+    let tried = Library::install()?;
+    unit.programs.iter().try_for_each(|program| takes(program, &tried.path))?;
+    let library = packaged.is_none().then(|| (library, Library::content().to_vec(), 0o755));
+    let table = table.map(|table| (folder.join(TABLE), table, 0o644));
+    let drop_in = (folder.join(DROP_IN), text.into_bytes(), 0o644);
+    let changed = Changed::to(&folder, library.into_iter().chain(table).chain([drop_in]))?;
+    if let Err(error) = systemctl(&["daemon-reload"]) {
+        return Err(changed.taken_back(error));
+    }
     if !args.now {
         print(&format!("wrote {}\nnext: systemctl restart {}\n", folder.join(DROP_IN).display(), unit.name))?;
         return Ok(ExitCode::SUCCESS);
     }
-    restart(&unit, &folder)
+    restart(&unit, &changed)
 }
 
 /// Removes the drop-in.
@@ -117,18 +130,6 @@ pub(crate) fn disable(args: &DisableArgs) -> Result<ExitCode> {
     }
     print(&format!("removed {}\n", folder.join(DROP_IN).display()))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns where the library is for all users: that of the package, else one that this command installs.
-fn library(only_say: bool) -> Result<PathBuf> {
-    if let Some(path) = Library::packaged() {
-        return Ok(path);
-    }
-    let path = Path::new(LIBRARIES).join(SHARED);
-    if !only_say {
-        Library::write(&path)?;
-    }
-    Ok(path)
 }
 
 /// Returns the table of a policy file for the program; warnings about the file go to standard error.
@@ -174,33 +175,88 @@ fn takes(program: &Path, library: &Path) -> Result<()> {
     Ok(())
 }
 
-fn write(folder: &Path, text: &str, table: Option<&[u8]>) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}; be root", folder.display()))?;
-    if let Some(table) = table {
-        crate::preload::install::write_for_all(&folder.join(TABLE), table, 0o644)?;
+/// A file: its path, its content, and who may use it.
+type Entry = (PathBuf, Vec<u8>, u32);
+
+/// Files that were written, as they were before.
+struct Changed<'a> {
+    /// The folder of the drop-in, which goes with its last file.
+    folder: &'a Path,
+    /// `None`: there was no such file.
+    before: Vec<(PathBuf, Option<Entry>)>,
+}
+
+impl Changed<'_> {
+    /// Writes the files; if one cannot be written, those before it are as they were.
+    fn to(folder: &Path, files: impl Iterator<Item = Entry>) -> Result<Changed<'_>> {
+        let mut changed = Changed { folder, before: Vec::new() };
+        for (path, content, mode) in files {
+            let written = changed.keep(&path).and_then(|()| {
+                let above = path.parent().unwrap_or(folder);
+                fs::create_dir_all(above).with_context(|| format!("cannot make {}; be root", above.display()))?;
+                write_for_all(&path, &content, mode)
+            });
+            if let Err(error) = written {
+                return Err(changed.taken_back(error));
+            }
+        }
+        Ok(changed)
     }
-    crate::preload::install::write_for_all(&folder.join(DROP_IN), text.as_bytes(), 0o644)
+
+    /// Keeps a file as it is.
+    fn keep(&mut self, path: &Path) -> Result<()> {
+        let found = match fs::read(path) {
+            Ok(content) => Some((path.to_owned(), content, fs::metadata(path)?.mode() & 0o777)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        self.before.push((path.to_owned(), found));
+        Ok(())
+    }
+
+    /// Puts the files back.
+    fn take_back(&self) -> Result<()> {
+        for (path, before) in &self.before {
+            match before {
+                Some((path, content, mode)) => write_for_all(path, content, *mode)?,
+                None if path.exists() => {
+                    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
+                }
+                None => {}
+            }
+        }
+        let _ = fs::remove_dir(self.folder); // there may be drop-ins of others
+        Ok(())
+    }
+
+    /// Puts the files back after an error; returns it, with what then failed.
+    fn taken_back(&self, error: Error) -> Error {
+        match self.take_back() {
+            Ok(()) => error,
+            Err(other) => error.context(format!("what was written cannot be taken back ({other:#})")),
+        }
+    }
 }
 
 fn remove(folder: &Path) -> Result<()> {
     let drop_in = folder.join(DROP_IN);
-    std::fs::remove_file(&drop_in).with_context(|| format!("cannot remove {}; be root", drop_in.display()))?;
+    fs::remove_file(&drop_in).with_context(|| format!("cannot remove {}; be root", drop_in.display()))?;
     // There may be no table, and drop-ins of others.
-    let _ = std::fs::remove_file(folder.join(TABLE));
-    let _ = std::fs::remove_dir(folder);
+    let _ = fs::remove_file(folder.join(TABLE));
+    let _ = fs::remove_dir(folder);
     Ok(())
 }
 
-/// Restarts the unit; takes the drop-in away again if it does not start.
-fn restart(unit: &Unit, folder: &Path) -> Result<ExitCode> {
+/// Restarts the unit; takes back what was changed if it does not start.
+fn restart(unit: &Unit, changed: &Changed) -> Result<ExitCode> {
     let name = &unit.name;
     let started = systemctl(&["restart", name]).and_then(|_| unit.stays_active());
     if let Err(error) = started {
-        remove(folder)?;
+        changed.take_back()?;
         systemctl(&["daemon-reload"])?;
         let back = systemctl(&["restart", name])
-            .map_or_else(|error| format!("nor does it without: {error:#}"), |_| "it runs as before".to_owned());
-        eprintln!("turnwise: {name} does not start on our locks ({error:#}); the drop-in is removed again, {back}");
+            .map_or_else(|error| format!("nor does it so: {error:#}"), |_| "it runs as before".to_owned());
+        eprintln!("turnwise: {name} does not start on our locks ({error:#}); the drop-in is as before, {back}");
         return Ok(ExitCode::FAILURE);
     }
     if let Some(why) = unit.main_process()?.and_then(why_not_loaded) {
@@ -226,5 +282,26 @@ mod tests {
              Environment=\"TURNWISE_LOCK=queued\"\n"
         );
         assert!(text(unit("/a%b.so")).contains(".so.0:/a%%b.so\""));
+    }
+
+    #[test]
+    fn files_that_were_written_are_taken_back() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, library) = (place.path().join("unit.d"), place.path().join("lib.so"));
+        fs::write(&library, "old").unwrap();
+        let files = |last: PathBuf| {
+            let library = (library.clone(), b"new".to_vec(), 0o755);
+            [library, (folder.join(DROP_IN), b"text".to_vec(), 0o644), (last, b"table".to_vec(), 0o644)]
+        };
+        let changed = Changed::to(&folder, files(folder.join(TABLE)).into_iter()).unwrap();
+        assert_eq!(
+            (fs::read(&library).unwrap(), fs::read(folder.join(TABLE)).unwrap()),
+            (b"new".into(), b"table".into())
+        );
+        changed.take_back().unwrap();
+        assert!(fs::read(&library).unwrap() == b"old" && !folder.exists());
+        let refused = Changed::to(&folder, files(library.join("no folder")).into_iter()).err().unwrap();
+        assert!(format!("{refused:#}").contains("lib.so"), "{refused:#}");
+        assert!(fs::read(&library).unwrap() == b"old" && !folder.exists(), "those before the refused one");
     }
 }

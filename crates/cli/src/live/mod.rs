@@ -14,14 +14,12 @@ mod modules;
 mod names;
 mod outside;
 mod rows;
-mod slept;
 
 pub(crate) use channels::{Watch, Which};
 pub(crate) use figures::{BUCKETS, lower_bound};
 pub(crate) use graph::Graph;
 pub(crate) use model::{LockId, LockView, Model, Process, ProcessId, ThreadView, View, Waiting};
 pub(crate) use modules::{Modules, unloads_of};
-pub(crate) use names::{Names, channel_of};
+pub(crate) use names::{Names, channel_of, lock_kind};
 pub(crate) use outside::Outside;
 pub(crate) use rows::{Row, Sort, Wanted, rows};
-pub(crate) use slept::{Slept, lock_kind, slept};

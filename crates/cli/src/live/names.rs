@@ -2,15 +2,14 @@
 
 use super::model::{LockId, ProcessId, View};
 use super::modules::{Modules, unloads_of};
-use super::slept::{Slept, lock_kind, slept};
 use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
-use turnwise_futex_trace::outside::{Thread, passes_on};
+use turnwise_futex_trace::outside::Thread;
 use turnwise_live::layout::stack_of_site;
-use turnwise_live::{Channel, Unloads, unnumbered};
+use turnwise_live::{Channel, Kind, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
-use turnwise_profile::analysis::{call_site, is_lock_class, shown};
+use turnwise_profile::analysis::{Slept, call_site, is_lock_class, passes_on, shown, slept, slept_on};
 use turnwise_profile::model::{Frame, LockKind};
 use turnwise_profile::symbols::Symbols;
 
@@ -192,6 +191,12 @@ impl Names {
     }
 }
 
+/// Returns what a wait is for, by the way of waiting and by what the functions tell; `None`: one of our locks.
+pub(crate) fn lock_kind(way: Kind, by_name: Option<LockKind>) -> Option<LockKind> {
+    // Views number the ways of waiting as recordings do the classes.
+    (!way.is_ours()).then(|| slept_on(way as u32, by_name))
+}
+
 /// Returns a stack without our own frames at its inner end, through which a thread waits: all waits have the same ones.
 fn without_own<'a>(stack: &'a [&'a Frame]) -> &'a [&'a Frame] {
     let is_own = |frame: &&Frame| is_lock_class(frame) || frame.module.contains(PRELOAD);
@@ -278,5 +283,16 @@ mod tests {
         assert!(names.stack(process, u32::MAX).is_empty());
         names.keep(|_| false);
         assert!(names.locks.is_empty() && names.processes.is_empty());
+    }
+
+    #[test]
+    fn ways_of_waiting_have_the_names_of_the_kinds_that_profiles_know() {
+        for way in Kind::ALL.into_iter().filter(|way| !way.is_ours()) {
+            assert_eq!(lock_kind(way, None).map(LockKind::name), Some(way.name()));
+            let by_name = lock_kind(way, Some(LockKind::RustMutex));
+            assert_eq!(by_name == Some(LockKind::RustMutex), way == Kind::Futex);
+        }
+        assert_eq!(lock_kind(Kind::Semaphore, Some(LockKind::PyMutex)), Some(LockKind::PyMutex));
+        assert_eq!(lock_kind(Kind::Read, None), None);
     }
 }

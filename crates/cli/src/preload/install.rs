@@ -56,7 +56,7 @@ fn is_packaged(path: &Path, content: &[u8]) -> bool {
     is_loadable(path) && is_safe(folder) && is_safe(path) && fs::read(path).is_ok_and(|found| found == content)
 }
 
-/// Writes a file to `path` that all users may read.
+/// Writes a file to `path` that all users may read; a running program keeps the one that it has mapped.
 pub(crate) fn write_for_all(path: &Path, content: &[u8], mode: u32) -> Result<()> {
     let write =
         || -> Result<()> { Ok(new_file(path.parent().context("it has no parent")?, content, mode)?.persist(path)?) };

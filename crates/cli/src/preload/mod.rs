@@ -43,9 +43,9 @@ impl Library {
         install::packaged(libraries::SHARED, LIBRARY.content)
     }
 
-    /// Writes the embedded library to `path`, for all users; a running program keeps the file that it has loaded.
-    pub(crate) fn write(path: &Path) -> Result<()> {
-        install::write_for_all(path, LIBRARY.content, 0o755)
+    /// Returns the content of the embedded library.
+    pub(crate) fn content() -> &'static [u8] {
+        LIBRARY.content
     }
 
     /// Installs it if one of these contenders needs it; fails if the loader would run the program without it.

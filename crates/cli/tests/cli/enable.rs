@@ -1,6 +1,6 @@
 //! `turnwise enable` and `disable`, with a `systemctl` that knows one unit and writes down what it is asked to do.
 
-use crate::common::{executable, expect_of, scratch, shown, text};
+use crate::common::{executable, expect_of, scratch, shown, text, turnwise};
 use crate::library::packaged;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +14,7 @@ case $* in
 *LoadState*) cat unit ;;
 *ActiveState*) head -n 1 states; sed -i 1d states ;;
 *MainPID*) cat pid ;;
+daemon-reload) if [ -e refuses ]; then rm refuses; echo "no bus" >&2; exit 1; fi ;;
 esac
 "#;
 
@@ -110,6 +111,48 @@ fn a_unit_that_does_not_start_is_put_back() {
     assert!(!systemd.drop_in().exists());
     let restarted = "restart server.service";
     assert_eq!(systemd.done(), ["daemon-reload", restarted, "daemon-reload", restarted]);
+}
+
+#[test]
+fn a_drop_in_that_systemd_does_not_read_is_taken_back() {
+    let systemd = Systemd::new("/bin/sleep");
+    systemd.put("refuses", "");
+    let (_, said) = systemd.run(2, &["enable", "--now"]);
+    assert!(said.contains("systemctl daemon-reload failed: no bus"), "{said}");
+    assert!(!systemd.drop_in().parent().unwrap().exists());
+    assert_eq!(systemd.done(), ["daemon-reload"]);
+}
+
+#[test]
+fn an_earlier_drop_in_stays_if_another_fails() {
+    let systemd = Systemd::new("/bin/sleep");
+    systemd.run(0, &["enable", "--lock", "ticket"]);
+    let before = std::fs::read_to_string(systemd.drop_in()).unwrap();
+    systemd.put("refuses", "");
+    systemd.run(2, &["enable", "--lock", "queued"]);
+    assert_eq!(std::fs::read_to_string(systemd.drop_in()).unwrap(), before);
+    systemd.put("states", "failed\n");
+    systemd.run(1, &["enable", "--now", "--lock", "queued"]);
+    assert_eq!(std::fs::read_to_string(systemd.drop_in()).unwrap(), before);
+}
+
+#[test]
+fn a_program_is_tried_before_any_file_is_written() {
+    let systemd = Systemd::new("/bin/sleep");
+    let program = systemd.folder.path().join("program");
+    std::fs::write(&program, std::fs::read("/bin/sleep").unwrap()).unwrap(); // which nobody may start
+    systemd.put("unit", &format!("LoadState=loaded\nExecStart={{ path={} ; argv[]=x ; }}\n", shown(&program)));
+    let for_all =
+        || std::fs::metadata("/usr/local/lib/libturnwise_preload.so.0").and_then(|found| found.modified()).ok();
+    let before = for_all();
+    let path = format!("{}:{}", shown(systemd.folder.path()), std::env::var("PATH").unwrap());
+    let units = systemd.folder.path().join("units");
+    let mut command = turnwise(&["enable", "--into", shown(&units), "server"]);
+    command.env("PATH", path).env_remove("LD_PRELOAD");
+    let (_, said) = expect_of(2, &mut command);
+    assert!(said.contains("cannot start"), "{said}");
+    assert_eq!(for_all(), before);
+    assert!(!units.exists() && systemd.done().is_empty());
 }
 
 #[test]

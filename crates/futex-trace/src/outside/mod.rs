@@ -8,11 +8,11 @@ mod kinds;
 use crate::call::{Call, Word};
 use crate::living::{inside, threads};
 use crate::profile::places;
-pub use crate::profile::places::passes_on;
 use crate::stacks::{Living, line, wait};
 pub use access::check;
 pub use kinds::Kind;
 use std::collections::HashMap;
+use turnwise_profile::analysis::passes_on;
 use turnwise_profile::model::Frame;
 use turnwise_profile::symbols::Symbols;
 
@@ -147,7 +147,7 @@ impl Living {
         let stack = self.stack(tid);
         let (calls, first) = places::calls(symbols, &stack);
         let frames = calls.iter().flat_map(|(_, frames)| frames).map(|frame| symbols.frame(*frame));
-        let frames = frames.take_while(|frame| places::passes_on(frame)).cloned().collect();
+        let frames = frames.take_while(|frame| passes_on(frame)).cloned().collect();
         (frames, calls.get(first).map_or(0, |(address, _)| *address))
     }
 }

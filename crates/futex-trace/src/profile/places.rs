@@ -3,15 +3,10 @@
 use crate::pairing::StackId;
 use crate::process::Process;
 use std::collections::HashMap;
-use turnwise_profile::analysis::is_lock_class;
-use turnwise_profile::model::{Frame, FrameId};
+use turnwise_profile::analysis::{is_of_c_library, passes_on};
+use turnwise_profile::model::FrameId;
 use turnwise_profile::symbols::Symbols;
 use turnwise_profile::waits::{Key, Waits};
-
-/// Libraries whose functions only pass a wait on to the kernel.
-const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
-/// Functions of other files that only pass a wait on to the kernel, by the prefixes of their names.
-const FUNCTIONS: &str = include_str!("functions.txt");
 
 /// A stack in a profile's form.
 #[derive(Clone, Debug)]
@@ -48,7 +43,7 @@ pub(crate) fn calls(symbols: &mut Symbols, addresses: &[u64]) -> (Vec<(u64, Vec<
     let calls: Vec<(u64, Vec<FrameId>)> =
         addresses.iter().map(|address| (*address, symbols.of_return_address(*address))).collect();
     let passes = |frame: &FrameId| passes_on(symbols.frame(*frame));
-    let of_library = |frame: &FrameId| is_of_library(symbols.frame(*frame));
+    let of_library = |frame: &FrameId| is_of_c_library(symbols.frame(*frame));
     let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
     (calls, first)
 }
@@ -72,19 +67,6 @@ fn first_not(calls: &[(u64, Vec<FrameId>)], so: impl Fn(&FrameId) -> bool) -> Op
     calls.iter().position(|(_, frames)| !frames.iter().all(&so))
 }
 
-fn is_of_library(frame: &Frame) -> bool {
-    LIBRARIES.iter().any(|name| frame.module.starts_with(name))
-}
-
-/// Returns whether a function only passes a wait on to the kernel.
-#[must_use]
-pub fn passes_on(frame: &Frame) -> bool {
-    let library = is_of_library(frame);
-    let function = frame.function == "syscall" || FUNCTIONS.lines().any(|name| frame.function.starts_with(name));
-    let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
-    library || function || last.contains("futex") || is_lock_class(frame)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,18 +76,5 @@ mod tests {
         let calls = [(0x10, vec![1]), (0x20, vec![2, 3]), (0x30, vec![4])];
         assert_eq!(first_not(&calls, |frame| *frame < 3), Some(1));
         assert_eq!(first_not(&calls, |_| true), None);
-    }
-
-    #[test]
-    fn what_only_passes_a_wait_on_is_no_call_site() {
-        let frame = |function: &str, module: &str| Frame {
-            function: function.to_owned(),
-            module: module.to_owned(),
-            ..Frame::default()
-        };
-        let library = [("syscall", "libc.so.6"), ("std::sync::mutex::Mutex<T>::lock", "app"), ("sys_futex", "a")];
-        assert!(library.iter().all(|(function, module)| passes_on(&frame(function, module))));
-        let own = [("consume", "app"), ("corelate", "app"), ("futex::Pool::take", "app")];
-        assert!(own.iter().all(|(function, module)| !passes_on(&frame(function, module))));
     }
 }

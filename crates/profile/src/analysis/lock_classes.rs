@@ -19,8 +19,17 @@ static LOCK_CLASSES: LazyLock<Vec<(&str, Option<LockKind>)>> = LazyLock::new(|| 
 const LOCK_FILES: &[&str] =
     &["/std/src/sync/", "/std/src/sys/sync/", "/std/src/sys/pal/", "/parking_lot-", "/parking_lot_core-", "/lock_api-"];
 
+/// The beginnings of the names of other functions that only pass a wait on to the kernel.
+const PASSING: &str = include_str!("passing.txt");
+/// Parts of the paths of their files.
+const PASSING_FILES: &[&str] = &["/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/include/c++/"];
+
 /// The beginning of the names of our own libraries.
 const OURS: &str = "libturnwise";
+/// Those of the C library, and of the loader.
+const C_LIBRARY: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
+/// That of OpenMP's runtime library.
+const OPEN_MP: &str = "libgomp";
 
 /// Returns whether a frame is of a class of C++, of the C library, of a Rust crate or of our own libraries that only
 /// passes a lock on.
@@ -32,6 +41,28 @@ pub fn is_lock_class(frame: &Frame) -> bool {
         || is_in(frame, LOCK_FILES)
 }
 
+/// Returns whether a frame is of the C library.
+#[must_use]
+pub fn is_of_c_library(frame: &Frame) -> bool {
+    C_LIBRARY.iter().any(|name| frame.module.starts_with(name))
+}
+
+/// Returns whether a frame is of a function that only passes a wait on to the kernel.
+#[must_use]
+pub fn passes_on(frame: &Frame) -> bool {
+    let name = plain(&frame.function);
+    if name.contains("::__rust_begin_short_backtrace") {
+        return false; // what a thread runs may be inlined in it
+    }
+    PASSING.lines().any(|beginning| name.starts_with(beginning))
+        || frame.function == "syscall"
+        || name.rsplit([':', '.']).next().is_some_and(|last| last.contains("futex"))
+        || is_of_c_library(frame)
+        || frame.module.starts_with(OPEN_MP)
+        || is_lock_class(frame)
+        || is_in(frame, PASSING_FILES)
+}
+
 /// Returns what threads sleep on in a function, if it is one of a lock, or the like, that is not pthread's. A function
 /// that calls one of these and is also one decides: a channel parks its threads.
 #[must_use]
@@ -39,17 +70,20 @@ pub fn kind_of(frame: &Frame) -> Option<LockKind> {
     if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
         return Some(LockKind::RustChannel);
     }
+    if frame.module.starts_with(OPEN_MP) {
+        return Some(LockKind::OpenMp);
+    }
     let name = plain(&frame.function);
     LOCK_CLASSES.iter().find_map(|(class, kind)| kind.filter(|_| name.starts_with(class)))
 }
 
 /// Returns whether a frame is in a file of which the path has one of these parts.
-pub(super) fn is_in(frame: &Frame, parts: &[&str]) -> bool {
+fn is_in(frame: &Frame, parts: &[&str]) -> bool {
     frame.file.as_ref().is_some_and(|file| parts.iter().any(|part| file.contains(part)))
 }
 
 /// Returns a function's name from its beginning, without what demangling puts there, and without Abseil's versions.
-pub(super) fn plain(function: &str) -> Cow<'_, str> {
+fn plain(function: &str) -> Cow<'_, str> {
     let name = ["void ", "bool ", "auto "].iter().fold(function, |name, before| name.trim_start_matches(before));
     let name = name.trim_start_matches('<');
     match name.strip_prefix("absl::").and_then(|rest| rest.split_once("::")) {
@@ -94,6 +128,16 @@ mod tests {
         assert!(
             ["rwlock_rdlock", "server::Mutex::lock", "pthread_pool_take"].iter().all(|own| !is_lock_class(&frame(own)))
         );
+    }
+
+    #[test]
+    fn what_only_passes_a_wait_on_is_no_call_site() {
+        let passes = |function: &str, module: &str| passes_on(&Frame { module: module.to_owned(), ..frame(function) });
+        let library = [("syscall", "libc.so.6"), ("std::sync::mutex::Mutex<T>::lock", "app"), ("sys_futex", "a")];
+        assert!(library.iter().all(|(function, module)| passes(function, module)));
+        let begins = "std::sys::backtrace::__rust_begin_short_backtrace";
+        let own = [("consume", "app"), ("corelate", "app"), ("futex::Pool::take", "app"), (begins, "app")];
+        assert!(own.iter().all(|(function, module)| !passes(function, module)));
     }
 
     fn kind(function: &str, file: &str) -> Option<LockKind> {

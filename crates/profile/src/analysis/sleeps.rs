@@ -3,21 +3,14 @@
 
 use super::Work;
 use super::clock::Clock;
-use super::lock_classes::{is_in, is_lock_class, kind_of, plain};
+use super::slept::{Slept, slept};
 use super::sums::Sum;
-use crate::model::{Awaited, AwaitedSite, FrameId, LockKind};
+use crate::model::{Awaited, AwaitedSite, LockKind};
 use crate::symbols::Symbols;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, DetailCopy, LockCopy, Op, Ref};
-
-/// The beginnings of names of functions that pass a sleep on, apart from those that threads begin with.
-const PASSING: &[&str] =
-    &["std::", "core::", "alloc::", "parking_lot::", "parking_lot_core::", "absl::", "_PySemaphore_"];
-
-/// Parts of the paths of such functions' files: inlined functions may have no more than their last name.
-const PASSING_FILES: &[&str] = &["/library/std/src/", "/library/core/src/", "/library/alloc/src/", "/include/c++/"];
 
 /// A sleep's kind, and the return address in the code that slept.
 #[derive(Clone, Copy)]
@@ -59,7 +52,9 @@ impl Sleeps {
         for (index, lock, _) in slept_on(recording, Op::Sleep) {
             let entry = &recording.entries[index];
             let stack = entry.mutex_or_under as Ref;
-            let place = *places.entry((stack, lock.class)).or_insert_with(|| place(recording, symbols, stack, lock));
+            let place = *places
+                .entry((stack, lock.class))
+                .or_insert_with(|| place(symbols, &recording.stack(stack).unwrap_or_default(), lock));
             let group = sleeps.group(&mut numbers, place, entry.lock);
             sleeps.by_entry.insert(index, (first + group, place.site));
             let sum = sleeps.groups[group as usize].sites.entry(place.site).or_default();
@@ -74,7 +69,7 @@ impl Sleeps {
                 Some((_, group)) => *group,
                 None if entry.for_nothing == 0 => continue,
                 None => {
-                    let place = named(symbols, &[site], lock);
+                    let place = place(symbols, &[site], lock);
                     sleeps.group(&mut numbers, place, entry.lock)
                 }
             };
@@ -103,7 +98,7 @@ impl Sleeps {
         let by_wait = recording.episodes.iter().map(|episode| episode.holder_site);
         let stacks: Vec<Ref> = by_tally.chain(by_wait).filter_map(waker_stack).collect();
         for stack in stacks {
-            let site = || site_of(symbols, &recording.stack(stack).unwrap_or_default());
+            let site = || slept(symbols, &recording.stack(stack).unwrap_or_default()).call;
             self.wakers.entry(stack).or_insert_with(site);
         }
     }
@@ -185,63 +180,10 @@ fn slept_on(recording: &Recording, wanted: Op) -> impl Iterator<Item = (usize, &
     })
 }
 
-fn place(recording: &Recording, symbols: &mut Symbols, stack: Ref, lock: &LockCopy) -> Place {
-    named(symbols, &recording.stack(stack).unwrap_or_default(), lock)
-}
-
 /// Returns what the functions of a stack tell, innermost first.
-fn named(symbols: &mut Symbols, stack: &[u64], lock: &LockCopy) -> Place {
-    let mut kind = None;
-    'stack: for address in stack {
-        for id in symbols.of_return_address(*address) {
-            let frame = symbols.frame(id);
-            if frame.module.starts_with("libgomp") {
-                kind = kind.or(Some(LockKind::OpenMp));
-            } else if let Some(known) = kind_of(frame) {
-                kind = Some(known);
-            } else if !passes_on(symbols, id) {
-                break 'stack;
-            }
-        }
-    }
-    let by_class = match lock.class {
-        class if class == Class::Semaphore as u32 => LockKind::Semaphore,
-        class if class == Class::Barrier as u32 => LockKind::Barrier,
-        class if class == Class::Thread as u32 => LockKind::Join,
-        class if class == Class::Once as u32 => LockKind::Once,
-        _ => LockKind::Futex,
-    };
-    // A semaphore or a join is what it is, wherever it is called.
-    let is_telling = |kind: &LockKind| by_class == LockKind::Futex || *kind == LockKind::PyMutex;
-    Place { kind: kind.filter(is_telling).unwrap_or(by_class), site: site_of(symbols, stack) }
-}
-
-/// Returns the return address in the first code of a stack that does not only pass the call on.
-fn site_of(symbols: &mut Symbols, stack: &[u64]) -> u64 {
-    let is_own = |address: &&u64| {
-        let frames = symbols.of_return_address(**address);
-        frames.into_iter().any(|id| !passes_on(symbols, id))
-    };
-    stack.iter().find(is_own).or(stack.first()).copied().unwrap_or_default()
-}
-
-/// Returns the frames of such a return address, innermost first, without those that pass on.
-pub(super) fn frames(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
-    let frames = symbols.of_return_address(address);
-    let first = frames.iter().position(|id| !passes_on(symbols, *id)).unwrap_or(0);
-    symbols.distinguished(frames[first..].to_vec(), address)
-}
-
-fn passes_on(symbols: &Symbols, id: FrameId) -> bool {
-    let frame = symbols.frame(id);
-    let name = plain(&frame.function);
-    if name.contains("::__rust_begin_short_backtrace") {
-        return false; // what it runs may be inlined in it
-    }
-    PASSING.iter().any(|beginning| name.starts_with(beginning))
-        || frame.module.starts_with("libgomp")
-        || is_lock_class(frame)
-        || is_in(frame, PASSING_FILES)
+fn place(symbols: &mut Symbols, stack: &[u64], lock: &LockCopy) -> Place {
+    let Slept { kind, call: site, .. } = slept(symbols, stack);
+    Place { kind: super::slept_on(lock.class, kind), site }
 }
 
 fn awaited(work: &mut Work, group: &Group) -> Awaited {
@@ -251,7 +193,7 @@ fn awaited(work: &mut Work, group: &Group) -> Awaited {
     for (address, sum) in &group.sites {
         all.merge(sum);
         let wait = sum.waits(clock);
-        let frames = frames(&mut work.symbols, *address);
+        let frames = slept(&mut work.symbols, &[*address]).frames;
         if wait.count > 0 {
             sites.push(AwaitedSite { frames, waits: wait.count, wait_ns: wait.sum_ns });
         }

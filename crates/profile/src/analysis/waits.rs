@@ -74,7 +74,7 @@ fn site(
         usage = held_by_one(usage, work.duration_ns);
     }
     let frames = match raw.op {
-        Op::Sleep | Op::Wake => super::sleeps::frames(&mut work.symbols, raw.address),
+        Op::Sleep | Op::Wake => super::slept(&mut work.symbols, &[raw.address]).frames,
         _ => super::call_site(&mut work.symbols, raw.address),
     };
     Site {

@@ -2,12 +2,12 @@
 
 use super::log::{Log, Place};
 use super::{Look, Seen, remarks};
-use crate::live::{ProcessId, Slept, channel_of, lock_kind, slept};
+use crate::live::{ProcessId, channel_of, lock_kind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use turnwise_live::layout::stack_of_site;
 use turnwise_live::{Channel, Kind, SiteSum, Waiting, unnumbered};
-use turnwise_profile::analysis::{call_site, is_wrapper, shown};
+use turnwise_profile::analysis::{Slept, call_site, is_wrapper, shown, slept};
 use turnwise_profile::model::{
     Awaited, AwaitedSite, Distribution, Episode, Events, FrameId, LockKind, Method, Profile, Program, Recording, Site,
     StackId, Thread, Usage,
