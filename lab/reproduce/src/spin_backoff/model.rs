@@ -18,10 +18,12 @@ pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 /// The same, where a failed exchange keeps the delay: the other reading of the paper's code.
 const KEPT: &str = "ia64-spin-kept";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
+/// The same, if all who come take it for writing.
+const RWSEM_WRITTEN: &str = "inode-lock-rwsem, for writing";
 pub(super) const TODAY: &str = "rwsem";
 /// Those that readers of the file have together.
 const TOGETHER: [&str; 2] = [RWSEM, TODAY];
-pub(super) const LOCKS: [&str; 7] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY, KEPT];
+pub(super) const LOCKS: [&str; 8] = [SPIN, BACK_OFF, RWSEM, RWSEM_WRITTEN, "mcs", "mutex", TODAY, KEPT];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +144,7 @@ impl Model {
             lock,
             threads: cpus,
             constants: self.constants,
-            effort: if cpus == 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
+            effort: if cpus <= 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
             seed: context.seed,
             watched: cpus == self.machine.topology.cpus(),
             inode: false,
