@@ -6,9 +6,8 @@
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
 //! | `template.rs` | the report of each from its figures, by its `report.jinja` |
 //! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
-//! | `pool.rs`, `fit.rs` | many runs; constants that are not known |
+//! | `pool.rs`, `bracket.rs` | many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
-//! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the papers' machine |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
@@ -16,7 +15,6 @@ mod aim7_runs;
 mod bracket;
 mod dcache;
 pub mod explanations;
-pub mod fit;
 mod handoff_spin;
 mod mean;
 mod mutex_spinners;
