@@ -58,7 +58,7 @@ pub struct PaperReport {
     pub facts: Vec<String>,
     /// What was fitted.
     pub fitted: Vec<Fitted>,
-    /// What the papers leave open and was chosen without regard to the rows: to a reader as good as fitted.
+    /// What the papers leave open and was chosen, and whether after a look at the rows: to a reader as good as fitted.
     #[serde(default)]
     pub chosen: Vec<String>,
     /// The published tables, row by row.
