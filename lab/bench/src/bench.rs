@@ -1,6 +1,5 @@
 //! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
-use crate::energy;
 use crate::environment::Environment;
 use crate::options::Options;
 use crate::papers::{self, PaperRow};
@@ -73,7 +72,6 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
         documents: comparisons(args, &cases, &scenarios),
         scenarios,
         left_out,
-        no_energy: energy::left_out(),
         verdicts: Vec::new(),
     };
     report.verdicts = report.judge();

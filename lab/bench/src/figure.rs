@@ -36,7 +36,6 @@ fn kind_wait(kind: &Option<KindReport>) -> Option<Waits> {
 pub static FIGURES: &[Figure] = &[
     low("per op", |l| l.op_ns.map(|s| s.median), time),
     low("CPU per op", |l| l.cpu_ns.map(|s| s.median), time),
-    low("energy per op", |l| l.energy_nj.map(|s| s.median), energy),
     Figure { more_is_better: true, ..low("fairness", |l| l.fairness.map(|s| s.median), two_places) },
     Figure { more_is_better: true, ..low("share of the few", |l| l.share.map(|s| s.median), two_places) },
     Figure { more_is_better: true, ..low("disturbed: CPU", |l| l.beside.map(|b| b.cpu.median), two_places) },
@@ -91,16 +90,6 @@ pub fn two_places(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// Nanojoules as text.
-#[must_use]
-pub fn energy(nj: f64) -> String {
-    match nj {
-        nj if nj < 1e3 => format!("{nj:.1} nJ"),
-        nj if nj < 1e6 => format!("{:.1} uJ", nj / 1e3),
-        nj => format!("{:.1} mJ", nj / 1e6),
-    }
-}
-
 /// Returns a number per operation, small or not.
 #[must_use]
 pub fn rate(value: f64) -> String {
@@ -133,11 +122,6 @@ mod tests {
         for subject in SUBJECTS.iter() {
             assert!(subject.figures.iter().all(|name| find(name).is_some()), "{}", subject.name);
         }
-    }
-
-    #[test]
-    fn energy_has_units() {
-        assert_eq!([12.34, 5_600.0, 7.89e6].map(energy), ["12.3 nJ", "5.6 uJ", "7.9 mJ"]);
     }
 
     #[test]

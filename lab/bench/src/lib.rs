@@ -15,7 +15,6 @@
 //! | `neighbour.rs` | a process that keeps a CPU busy during a sample |
 //! | `plugin.rs` | `--plugin`: locks in shared objects |
 //! | `setting.rs` | `--set`: other numbers for waiting |
-//! | `energy.rs` | the processors' energy, where the machine reports it |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
@@ -23,7 +22,6 @@
 pub mod adapt;
 pub mod bench;
 pub mod blind;
-mod energy;
 pub mod environment;
 pub mod figure;
 pub mod load;

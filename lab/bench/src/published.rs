@@ -222,22 +222,6 @@ pub struct SecondsRow {
     pub backoff: [f64; 3],
 }
 
-/// `handoff_spin`.
-#[derive(Clone, Debug, Deserialize)]
-pub struct HandoffSpin {
-    /// One for each number of threads.
-    pub rows: Vec<HandoffRow>,
-}
-
-/// Nanoseconds for an acquisition.
-#[derive(Clone, Debug, Deserialize)]
-pub struct HandoffRow {
-    /// Threads.
-    pub threads: u32,
-    /// Without spinning and with it.
-    pub ns: [f64; 2],
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,7 +238,6 @@ mod tests {
         assert_eq!([cpu(0), cpu(1)], [Some(369.0), Some(537.0)]);
         assert_eq!(typed::<Dcache>("dcache").expect("its shape").raw_spin_lock_percent[3].command, "total");
         assert_eq!(typed::<SpinBackoff>("spin_backoff").expect("its shape").rows[3].spin[1], 3681.9);
-        assert_eq!(typed::<HandoffSpin>("handoff_spin").expect("its shape").rows[0].ns, [800.0, 33.0]);
     }
 
     #[test]

@@ -34,9 +34,6 @@ pub struct Report {
     /// Scenarios that cannot run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
-    /// Why there is no energy in it, if there is none.
-    #[serde(default)]
-    pub no_energy: Option<String>,
     /// What papers published, next to what was measured; empty for subjects without papers.
     pub documents: Vec<PaperRow>,
     /// The summary for each of our locks. Reports from before verdicts existed are judged when they are read.
@@ -131,9 +128,6 @@ pub struct LockReport {
     /// were to arrive.
     #[serde(default)]
     pub late: Option<Late>,
-    /// The energy of the whole machine's processors over the operations, nanojoules, where the machine reports it.
-    #[serde(default)]
-    pub energy_nj: Option<Spread>,
     /// Under a CPU quota: the share of the kernel's periods in which it was used up.
     #[serde(default)]
     pub throttled: Option<Spread>,
@@ -334,7 +328,6 @@ pub(crate) mod tests {
             share: None,
             beside: None,
             late: None,
-            energy_nj: None,
             throttled: None,
             voluntary: None,
             involuntary: None,
@@ -378,7 +371,6 @@ pub(crate) mod tests {
             method: Method { samples: 3, timed_samples: 0, sample_ms: 1, seed: 1 },
             scenarios,
             left_out: Vec::new(),
-            no_energy: None,
             documents: Vec::new(),
             verdicts: Vec::new(),
         }

@@ -4,7 +4,6 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which are long where a lock
 //! collapses, count.
 
-use crate::energy;
 use crate::neighbour::{BusyProcess, nth_cpu};
 use crate::probe::{Probe, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
@@ -170,8 +169,6 @@ pub struct Outcome {
     pub voluntary: u64,
     /// Context switches of the process in the interval: a thread was preempted.
     pub involuntary: u64,
-    /// The energy of the machine's processors in the interval, where it is reported.
-    pub joules: Option<f64>,
     /// Under a quota: the share of the kernel's periods in which it was used up.
     pub throttled: Option<f64>,
     /// How long the threads needed to end after the stop signal.
@@ -464,7 +461,6 @@ struct Snapshot {
     voluntary: u64,
     involuntary: u64,
     throttled: Option<Throttled>,
-    energy: Option<energy::Reading>,
 }
 
 impl Snapshot {
@@ -478,7 +474,6 @@ impl Snapshot {
             cpu,
             voluntary,
             involuntary,
-            energy: energy::read(),
             throttled: arena.quota.as_ref().and_then(|quota| quota.throttled().ok()),
         }
     }
@@ -493,7 +488,6 @@ impl Snapshot {
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,
             involuntary: self.involuntary - begin.involuntary,
-            joules: begin.energy.as_ref().zip(self.energy.as_ref()).and_then(|(begin, end)| energy::joules(begin, end)),
             throttled: self.throttled.zip(begin.throttled).and_then(|(end, begin)| end.share_since(begin)),
             drain: Duration::ZERO,
             waits: None,

@@ -88,7 +88,6 @@ impl Samples {
             share: self.roles_share(),
             beside: self.beside(),
             late: self.late(rounds),
-            energy_nj: self.energy_nj(),
             throttled: Spread::of(&self.plain.iter().filter_map(|o| o.throttled).collect::<Vec<_>>()),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
@@ -153,11 +152,6 @@ impl Samples {
         let cpu: Vec<f64> = self.plain.iter().filter_map(cpu).collect();
         let operations: Vec<f64> = self.plain.iter().filter_map(operations).collect();
         Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
-    }
-
-    fn energy_nj(&self) -> Option<Spread> {
-        let per_op = |o: &Outcome| Some(o.joules? * 1e9 / o.total().max(1) as f64);
-        Spread::of(&self.plain.iter().filter_map(per_op).collect::<Vec<_>>())
     }
 
     /// Returns how an open loop was served.
@@ -229,7 +223,6 @@ mod tests {
             voluntary: 3,
             involuntary: 4,
             throttled: None,
-            joules: Some(2.0),
             drain,
             waits: None,
         }
@@ -270,7 +263,6 @@ mod tests {
         assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
         assert_eq!(report.rounds_line_ns, [Some(40.0); 2]);
         assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
-        assert_eq!(report.energy_nj.map(|energy| energy.min), Some(2e6), "2 J for 1000 operations");
         assert!(report.reads.is_none());
     }
 

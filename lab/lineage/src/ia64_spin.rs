@@ -73,7 +73,7 @@ impl Delays {
     }
 }
 
-/// A version of the lock. The three types below are all there are.
+/// A version of the lock. The types below are all there are.
 pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// How long a waiter backs off between polls, if at all.
     const DELAYS: Option<Delays>;

@@ -1,11 +1,17 @@
-//! One constant from one figure, which falls as the constant grows, and may fall off a cliff: a bisected bracket finds
-//! that place; a simplex, which follows slopes, may not.
+//! A search for a constant of a workload by simulated evaluations: one constant from one figure, which falls as the
+//! constant grows, and may fall off a cliff. A bisected bracket finds that place. A constant is rounded to three digits
+//! before it is tried, so that the reported value is the one that was run.
 
-use super::fit::three_digits;
 use super::mean::mean;
 use super::report::figure;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
+
+/// Returns a value as it is reported.
+pub(super) fn three_digits(value: f64) -> f64 {
+    let unit = 10_f64.powf(value.log10().floor() - 2.0);
+    (value / unit).round() * unit
+}
 
 /// A constant that was tried.
 #[derive(Serialize)]

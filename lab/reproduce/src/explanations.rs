@@ -50,14 +50,14 @@ impl PaperReport {
     /// Returns the sentences that have a miss to explain. A row or a claim belongs to the first that is about it.
     #[must_use]
     pub fn misses(&self) -> Vec<Miss<'_>> {
-        let mut rows: Vec<(&Row, bool)> = self.rows().filter_map(|row| Some((row, row.met()?))).collect();
+        let mut rows: Vec<(&Row, Verdict)> = self.rows().filter_map(|row| Some((row, row.judged()?))).collect();
         let mut claims: Vec<&Claim> = self.claims.iter().filter(|claim| claim.verdict != Verdict::Holds).collect();
         let mut misses = Vec::new();
         for why in &self.whys {
             let (own, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| why.covers(row));
             let (about, rest): (Vec<_>, Vec<_>) = claims.into_iter().partition(|claim| why.is_about(claim));
             (rows, claims) = (others, rest);
-            let missed = own.iter().filter(|(_, met)| !met).count();
+            let missed = own.iter().filter(|(_, verdict)| *verdict == Verdict::Fails).count();
             if missed > 0 || !about.is_empty() {
                 misses.push(Miss { why, claims: about, missed, judged: own.len() });
             }

@@ -6,9 +6,8 @@
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
 //! | `template.rs` | the report of each from its figures, by its `report.jinja` |
 //! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
-//! | `pool.rs`, `fit.rs` | many runs; constants that are not known |
+//! | `pool.rs`, `bracket.rs` | many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
-//! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the papers' machine |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
@@ -16,7 +15,6 @@ mod aim7_runs;
 mod bracket;
 mod dcache;
 pub mod explanations;
-pub mod fit;
 mod handoff_spin;
 mod mean;
 mod mutex_spinners;
@@ -29,7 +27,7 @@ mod template;
 mod words;
 
 use anyhow::{Context as _, Result};
-use pool::{Pool, Turns};
+use pool::Pool;
 use report::PaperReport;
 use std::panic::resume_unwind;
 use turnwise_present::progress::ProgressBar;
@@ -82,7 +80,7 @@ pub struct Context<'a> {
 }
 
 /// Runs papers side by side, so that while one waits for its last run, as each round of a fit does, the others
-/// continue; their reports in the order of `documents`. Those that are listed first, which take longest, go first.
+/// continue; their reports in the order of `documents`.
 /// `quick`: in their short versions; `jobs`: simulations that run at a time, over all papers.
 ///
 /// # Errors
@@ -94,17 +92,13 @@ pub fn run_all(
     jobs: usize,
     progress: &ProgressBar,
 ) -> Result<Vec<PaperReport>> {
-    let turns = &Turns::new(jobs);
+    let context = &Context { seed, quick, least: false, pool: &Pool::new(jobs, progress) };
     std::thread::scope(|scope| {
-        let start = |(rank, document): (usize, &&'static Paper)| {
+        let start = |document: &&'static Paper| {
             let document = *document;
-            scope.spawn(move || {
-                let pool = Pool::new(turns, rank, progress);
-                let context = Context { seed, quick, least: false, pool: &pool };
-                document.run(&context).with_context(|| document.name)
-            })
+            scope.spawn(move || document.run(context).with_context(|| document.name))
         };
-        let running: Vec<_> = documents.iter().enumerate().map(start).collect();
+        let running: Vec<_> = documents.iter().map(start).collect();
         let reports = running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         reports.collect::<Vec<Result<PaperReport>>>().into_iter().collect()
     })

@@ -58,7 +58,7 @@ pub struct PaperReport {
     pub facts: Vec<String>,
     /// What was fitted.
     pub fitted: Vec<Fitted>,
-    /// What the papers leave open and was chosen without regard to the rows: to a reader as good as fitted.
+    /// What the papers leave open and was chosen, and whether after a look at the rows: to a reader as good as fitted.
     #[serde(default)]
     pub chosen: Vec<String>,
     /// The published tables, row by row.
@@ -99,6 +99,9 @@ pub struct Table {
     pub unit: String,
     /// What the column of today's locks stands for; `None`: there is none.
     pub today: Option<String>,
+    /// Whether its figures are changes, to which "nothing changes" would be an answer, too.
+    #[serde(default)]
+    pub changes: bool,
     /// Its rows.
     pub rows: Vec<Row>,
 }
@@ -133,10 +136,15 @@ impl Bound {
         }
     }
 
-    /// Returns whether it holds for a mean at both ends of its standard error.
-    pub(crate) fn holds_for(self, published: f64, (ours, error): Mean) -> bool {
-        let error = error.unwrap_or(0.0);
-        [ours - error, ours, ours + error].into_iter().all(|ours| self.holds(published, ours))
+    /// Judges a mean by two standard errors either way: it holds if it does for all of that, and fails if for none.
+    pub(crate) fn judge(self, published: f64, (ours, error): Mean) -> Verdict {
+        let error = 2.0 * error.unwrap_or(0.0);
+        let (low, high) = (ours - error, ours + error);
+        match (self.holds(published, low) && self.holds(published, high), published.max(low).min(high)) {
+            (true, _) => Verdict::Holds,
+            (false, nearest) if self.holds(published, nearest) => Verdict::CannotTell,
+            _ => Verdict::Fails,
+        }
     }
 
     /// Returns the bound in words.
@@ -179,9 +187,6 @@ pub struct Row {
     /// A number was fitted on it.
     #[serde(default)]
     pub fitted: bool,
-    /// Little can go wrong with it, whatever the locks do: no thread waits for them there.
-    #[serde(default)]
-    pub routine: bool,
     /// Why it is not judged, though it has figures and a number was not fitted on it.
     #[serde(default)]
     pub unjudged: Option<String>,
@@ -213,22 +218,12 @@ impl Row {
         (published != 0.0).then(|| ours / published - 1.0)
     }
 
-    /// Returns whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean
-    /// must keep it at both ends of its standard error: a hit that the next seed undoes is not one.
+    /// Judges whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged.
     #[must_use]
-    pub fn met(&self) -> Option<bool> {
+    pub fn judged(&self) -> Option<Verdict> {
         let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
-        let holds = bound.holds_for(published, (ours, self.standard_error));
-        (!self.fitted && self.unjudged.is_none()).then_some(holds)
-    }
-
-    /// Returns whether it is informative: it is judged, and a simulation in which nothing happens would miss it, or
-    /// this one did.
-    #[must_use]
-    pub fn informative(&self) -> bool {
-        let nothing_misses =
-            self.published.zip(self.bound).is_some_and(|(published, bound)| !bound.holds(published, 0.0));
-        self.met().is_some_and(|met| !met || (nothing_misses && !self.routine))
+        let verdict = bound.judge(published, (ours, self.standard_error));
+        (!self.fitted && self.unjudged.is_none()).then_some(verdict)
     }
 
     /// Returns the error as a column shows it: in points where the bound is in points.
@@ -243,26 +238,32 @@ impl Row {
         }
     }
 
-    /// Returns `met`, `missed`, `fitted`, why it is not judged, or nothing.
+    /// Returns `met`, `missed`, `cannot tell`, `fitted`, why it is not judged, or nothing.
     #[must_use]
     pub fn verdict(&self) -> &str {
-        match (self.fitted, self.met()) {
-            (true, _) => "fitted",
-            (false, Some(true)) => "met",
-            (false, Some(false)) => "missed",
-            (false, None) => self.unjudged.as_deref().unwrap_or_default(),
+        match self.judged() {
+            _ if self.fitted => "fitted",
+            None => self.unjudged.as_deref().unwrap_or_default(),
+            Some(Verdict::Holds) => "met",
+            Some(Verdict::CannotTell) => "cannot tell",
+            Some(_) => "missed",
         }
     }
 }
 
-/// Whether a claim holds on the simulated machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Whether a claim or a row holds on the simulated machine. Of several that must hold, the greatest is the verdict.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// In direction and in size.
     Holds,
     /// In direction, but not in size.
     Direction,
+    /// A choice decides that the paper does not.
+    Open,
+    /// The noise of the simulated figures decides.
+    #[serde(rename = "cannot tell")]
+    CannotTell,
     /// It does not.
     Fails,
 }
@@ -317,11 +318,10 @@ pub struct Series {
 }
 
 impl PaperReport {
-    /// Rows that were judged, and how many of them kept their bounds.
+    /// Returns how many judged rows have this verdict.
     #[must_use]
-    pub fn judged(&self) -> (usize, usize) {
-        let met: Vec<bool> = self.rows().filter_map(Row::met).collect();
-        (met.iter().filter(|met| **met).count(), met.len())
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows().filter(|row| row.judged() == Some(verdict)).count()
     }
 
     /// Returns all rows of all tables.
@@ -347,32 +347,24 @@ mod tests {
         let key = "spin_backoff.rows[0].spin[0]".to_owned();
         let mut row = Row { key, ours: Some(4.2), ..Row::default() };
         row.complete().expect("it is there");
-        assert_eq!((row.met(), row.error_text().as_str()), (None, "+5.3%"));
-        assert_eq!(within(&row, Bound::Share(0.25)).met(), Some(true));
+        assert_eq!((row.judged(), row.error_text().as_str()), (None, "+5.3%"));
+        assert_eq!(within(&row, Bound::Share(0.25)).verdict(), "met");
         assert_eq!(within(&row, Bound::Share(0.05)).verdict(), "missed");
         assert_eq!(Row { fitted: true, ..within(&row, Bound::Share(0.25)) }.verdict(), "fitted");
         assert_eq!(within(&row, Bound::Points(0.1)).error_text(), "+0.2 points");
         let follows =
             Row { unjudged: Some("follows from a fitted row".to_owned()), ..within(&row, Bound::Share(0.25)) };
-        assert_eq!((follows.met(), follows.verdict()), (None, "follows from a fitted row"));
+        assert_eq!((follows.judged(), follows.verdict()), (None, "follows from a fitted row"));
     }
 
     #[test]
-    fn a_mean_is_met_at_both_ends_of_its_standard_error() {
-        let row = row(2.0, 2.3, Bound::Share(0.25));
-        let met = |error| Row { standard_error: Some(error), ..row.clone() }.met();
-        assert_eq!((met(0.1), met(0.3)), (Some(true), Some(false)));
-    }
-
-    #[test]
-    fn a_row_that_nothing_would_meet_tells_something() {
-        let change = |published, ours| row(published, ours, Bound::Points(10.0));
-        let routine = |row| Row { routine: true, ..row };
-        assert!(change(34.0, 30.0).informative() && !routine(change(34.0, 30.0)).informative());
-        assert!(!change(3.0, 0.0).informative() && change(3.0, 20.0).informative());
-        assert!(!Row { fitted: true, ..change(34.0, 30.0) }.informative());
-        let time = |ours| row(5.0, ours, Bound::Factor(1.5));
-        assert!(time(5.0).informative() && routine(time(9.0)).informative());
+    fn noise_that_crosses_the_bound_cannot_tell() {
+        let verdict = |ours, error| {
+            Row { standard_error: Some(error), ..row(2.0, ours, Bound::Share(0.25)) }.verdict().to_owned()
+        };
+        assert_eq!([verdict(2.3, 0.1), verdict(2.3, 0.2), verdict(2.7, 0.2)], ["met", "cannot tell", "cannot tell"]);
+        assert_eq!(verdict(2.7, 0.09), "missed");
+        assert_eq!(verdict(2.0, 0.5), "cannot tell", "both ends are beyond the bound, on either side");
     }
 
     #[test]

@@ -8,15 +8,17 @@
 //! | `value(v)`, `seeds(v)` | lines of a row: our mean with its standard error, and with the range of the seeds |
 //! | `gain(a, b)` | the same lines, of the change from the mean of a to that of b |
 //! | `within(bound, published, ours)` | whether a bound holds |
-//! | `verdict(size, direction)` | the verdict on a claim |
+//! | `judge(bound, published, v)`, `judge(bound, published, a, b)` | the same of a mean, or of a gain, with its noise |
+//! | `verdicts\|all` | whether all hold |
+//! | `verdict(size, direction)` | the verdict on a claim, of two verdicts, or of truth values |
 //! | `x\|digits`, `x\|time`, `x\|fixed(1)`, `x\|signed(0)` | a number; nanoseconds; with one decimal; with a sign |
 
 use crate::Paper;
 use crate::mean::{Mean, change, gain, mean};
-use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table};
+use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict};
 use anyhow::{Context as _, Result};
-use minijinja::escape_formatter;
 use minijinja::value::{Value, ValueKind};
+use minijinja::{Error, escape_formatter};
 use serde::{Deserialize, Serialize};
 use turnwise_bench::published;
 use turnwise_present::stats::Spread;
@@ -28,6 +30,9 @@ use turnwise_present::template::{self, Environment, Serde};
 struct Stated {
     published_on: Option<String>,
     workload: Option<String>,
+    /// Besides those of the text.
+    #[serde(default)]
+    notes: Vec<String>,
     #[serde(default)]
     fitted: Vec<Fitted>,
     tables: Vec<Table>,
@@ -54,12 +59,13 @@ impl PaperReport {
         let values = Values { published: published::typed(&self.name)?, ours };
         let text = template::render(&environment(), &name, Paper::named(&self.name)?.report, values)?;
         let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
-        let Stated { published_on, workload, fitted, mut tables, claims, listings, plots } = stated;
+        let Stated { published_on, workload, notes, fitted, mut tables, claims, listings, plots } = stated;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
             row.complete()?;
         }
         let (published_on, workload) = (published_on.unwrap_or(self.published_on), workload.unwrap_or(self.workload));
-        Ok(PaperReport { published_on, workload, fitted, tables, claims, listings, plots, ..self })
+        let notes = notes.into_iter().chain(self.notes).collect();
+        Ok(PaperReport { published_on, workload, notes, fitted, tables, claims, listings, plots, ..self })
     }
 }
 
@@ -81,12 +87,30 @@ fn environment() -> Environment<'static> {
             + &spread.map_or_else(String::new, |s| format!("\nrange = [{}, {}]", toml(s.min), toml(s.max)))
     });
     env.add_function("within", |Serde(bound): Serde<Bound>, published: f64, ours: f64| bound.holds(published, ours));
-    env.add_function("verdict", |size: bool, direction: bool| match (size, direction) {
-        (true, _) => "holds",
-        (false, true) => "direction",
-        (false, false) => "fails",
+    env.add_function("judge", |Serde(bound): Serde<Bound>, said: f64, values: Vec<f64>, after: Option<Vec<f64>>| {
+        Serde(bound.judge(said, after.map_or_else(|| mean(values.iter().copied()), |after| gain(&values, &after))))
+    });
+    env.add_filter("all", |of: Vec<Value>| -> Result<_, Error> {
+        let verdicts: Vec<Verdict> = of.into_iter().map(truth).collect::<Result<_, _>>()?;
+        Ok(Serde(verdicts.into_iter().max().unwrap_or(Verdict::Holds)))
+    });
+    env.add_function("verdict", |size: Value, direction: Value| -> Result<_, Error> {
+        Ok(Serde(match (truth(size)?, truth(direction)?) {
+            (Verdict::Holds, _) => Verdict::Holds,
+            (_, Verdict::Holds) => Verdict::Direction,
+            (size, direction) => size.min(direction),
+        }))
     });
     env
+}
+
+/// Returns a verdict, or that of a truth value.
+fn truth(value: Value) -> Result<Verdict, Error> {
+    Ok(match value.kind() {
+        ValueKind::Bool if value.is_true() => Verdict::Holds,
+        ValueKind::Bool => Verdict::Fails,
+        _ => Verdict::deserialize(value)?,
+    })
 }
 
 /// Returns the lines of a row with this figure.

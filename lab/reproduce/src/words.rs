@@ -59,23 +59,13 @@ impl PaperReport {
         numbers: &[Number<'_>],
         ours: impl Serialize,
     ) -> Result<PaperReport> {
-        PaperReport::begin(context, name, machine, numbers)?.state(ours)
-    }
-
-    /// Returns the report of a paper with what is published and noted about it, without figures yet.
-    pub(crate) fn begin(
-        context: &Context<'_>,
-        name: &str,
-        machine: &Machine,
-        numbers: &[Number<'_>],
-    ) -> Result<PaperReport> {
         let words = Words::of(name, numbers)?;
         let open = words.all().find(|text| text.contains(['{', '}']));
         ensure!(open.is_none(), "{name}/words.toml: a number is missing: {}", open.map_or("", String::as_str));
         let Words { workload, chosen, facts, left_out, mut notes, whys } = words;
         notes.push(page(name));
         let label = |label| published::text(name, label);
-        Ok(PaperReport {
+        let report = PaperReport {
             name: name.to_owned(),
             title: published::title(name),
             published_on: label("machine").unwrap_or_default(),
@@ -87,6 +77,7 @@ impl PaperReport {
             notes,
             left_out: context.choose(left_out, Vec::new()),
             ..PaperReport::default()
-        })
+        };
+        report.state(ours)
     }
 }

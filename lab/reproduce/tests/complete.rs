@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 use turnwise_bench::published;
 use turnwise_present::progress::ProgressBar;
-use turnwise_reproduce::pool::{Pool, Turns};
+use turnwise_reproduce::pool::Pool;
 use turnwise_reproduce::report::{PaperReport, Verdict};
 use turnwise_reproduce::{Context, PAPERS};
 
 fn report(name: &str) -> PaperReport {
-    let turns = Turns::new(2);
     let bar = ProgressBar::hidden();
-    let pool = Pool::new(&turns, 0, &bar);
+    let pool = Pool::new(2, &bar);
     let context = Context { seed: 1, quick: true, least: true, pool: &pool };
     let document = PAPERS.iter().find(|document| document.name == name).expect("it can be reproduced");
     document.run(&context).expect("it runs")
@@ -30,18 +29,18 @@ fn complete(name: &str) {
         let is_judged = row.bound.is_some() || row.fitted || row.unjudged.is_some();
         assert!(row.ours.is_none() || row.published.is_none() || is_judged, "{} has no bound", row.key);
     }
-    let judged = rows.iter().filter(|row| row.met().is_some()).count();
+    let judged = rows.iter().filter(|row| row.judged().is_some()).count();
     assert!(report.fitted.len() < judged, "{} fitted, {judged} judged", report.fitted.len());
     for fitted in &report.fitted {
         let row = rows.iter().find(|row| row.key.ends_with(&fitted.on)).expect("it was fitted on a row");
-        assert!(row.fitted && row.met().is_none(), "{}", row.key);
+        assert!(row.fitted && row.judged().is_none(), "{}", row.key);
     }
     assert!(!report.left_out.is_empty());
     for claim in report.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
         let explained = report.whys.iter().any(|why| why.is_about(claim));
         assert!(explained, "words.toml has nothing about the claim: {}", claim.what);
     }
-    for row in rows.iter().filter(|row| row.met() == Some(false)) {
+    for row in rows.iter().filter(|row| row.judged() == Some(Verdict::Fails)) {
         assert!(report.whys.iter().any(|why| why.covers(row)), "words.toml has nothing about the row {}", row.key);
     }
     let json = serde_json::to_string(&report).expect("it has a JSON form");

@@ -7,10 +7,10 @@ use turnwise_reproduce::PAPERS;
 /// Print every figure that the papers published next to what their workloads give in simulation
 ///
 /// Runs the workloads of the papers on the locks before and after each change, on simulated machines like
-/// those that they were measured on. First comes what the papers claim and whether it holds, then a picture of
-/// each with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
-/// workloads, never latencies, and fewer than there are rows. Today's locks have tables of their own. The same command
-/// gives the same figures on every host.
+/// those that they were measured on. First comes what the papers claim and whether it holds, with what may explain the
+/// misses, then every row with its bound, the facts and what was fitted: constants of workloads, never latencies, and
+/// fewer than there are rows. Today's locks have tables of their own. The same command gives the same figures on every
+/// host.
 ///
 /// A claim that does not hold is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
 #[derive(clap::Args)]

@@ -4,10 +4,8 @@
 //! |---|---|
 //! | `args.rs` | the command line |
 //! | `shown.rs` with `report.jinja` | the report as a document |
-//! | `dumbbell.rs` | published and simulated figures as dots, in text |
 
 mod args;
-mod dumbbell;
 mod shown;
 
 pub(crate) use args::Args;

@@ -1,13 +1,11 @@
 //! The report as a document, `report.jinja`, with its pictures on a page.
 
-use super::dumbbell::{self, Panel};
 use crate::document::{self, Style};
 use crate::picture::chart;
 use serde::Serialize;
-use serde_json::json;
 use std::collections::HashMap;
 use turnwise_present::template::{Environment, Serde};
-use turnwise_reproduce::report::{Bound, Miss, PaperReport, Reproduction, Row};
+use turnwise_reproduce::report::{Bound, Miss, PaperReport, Reproduction, Row, Score};
 
 const TITLE: &str = "The papers, reproduced";
 /// A remark of at most this length, and of one row alone, stands in its row.
@@ -26,10 +24,7 @@ struct Values<'a> {
 #[derive(Serialize)]
 struct Shown<'a> {
     paper: &'a PaperReport,
-    rows_met: usize,
-    rows_judged: usize,
-    /// Lines of text with the figures of informative rows as dots.
-    dots: Vec<String>,
+    score: Score,
     misses: Vec<Miss<'a>>,
     /// Those of its rows, then its own, each with its number.
     notes: Vec<(usize, &'a str)>,
@@ -45,16 +40,10 @@ pub(crate) fn markdown(report: &Reproduction) -> String {
     format!("# {TITLE}\n\n{}", document::shown(&written(report, "markdown"), Style::Markdown))
 }
 
-/// Returns the report as a page without a script. Its first pictures are those of the papers' rows.
+/// Returns the report as a page without a script.
 pub(crate) fn page(report: &Reproduction) -> String {
-    let dots = |paper| {
-        let panels: Vec<Panel<'_>> = dumbbell::panels(paper);
-        let template = include_str!("../picture/dots.jinja");
-        document::rendered(&environment(), "dots.jinja", template, json!({ "panels": panels }))
-    };
-    let curves = report.documents.iter().flat_map(|paper| &paper.plots);
-    let curves = curves.map(|plot| chart::figure(plot, ["published", "simulated"]));
-    let pictures: Vec<String> = report.documents.iter().map(dots).chain(curves).collect();
+    let plots = report.documents.iter().flat_map(|paper| &paper.plots);
+    let pictures: Vec<String> = plots.map(|plot| chart::figure(plot, ["published", "simulated"])).collect();
     document::page(TITLE, &written(report, "page"), &pictures)
 }
 
@@ -69,20 +58,17 @@ fn environment() -> Environment<'static> {
     let mut env = document::environment();
     env.add_filter("bound", |Serde(bound): Serde<Bound>| bound.words());
     env.add_filter("error", |Serde(row): Serde<Row>| row.error_text());
-    env.add_filter("verdict", |Serde(row): Serde<Row>| match row.met() {
+    env.add_filter("verdict", |Serde(row): Serde<Row>| match row.judged() {
         // Its notes say why.
         None if !row.fitted && row.unjudged.is_some() => "not judged".to_owned(),
         _ => row.verdict().to_owned(),
     });
-    env.add_filter("range", |Serde(row): Serde<Row>| dumbbell::range(&row).map(|(low, high)| vec![low, high]));
     env
 }
 
 impl<'a> Shown<'a> {
     fn of(paper: &'a PaperReport) -> Shown<'a> {
-        let (rows_met, rows_judged) = paper.judged();
-        let dots = dumbbell::lines(&dumbbell::panels(paper));
-        Shown { paper, rows_met, rows_judged, dots, misses: paper.misses(), notes: notes(paper) }
+        Shown { paper, score: Score::of(std::slice::from_ref(paper)), misses: paper.misses(), notes: notes(paper) }
     }
 }
 
@@ -107,7 +93,7 @@ fn notes(paper: &PaperReport) -> Vec<(usize, &str)> {
 mod tests {
     use super::*;
     use turnwise_present::machine::Machine;
-    use turnwise_reproduce::report::{Bound, Claim, FORMAT, PaperReport, Row, Score, Table, Verdict};
+    use turnwise_reproduce::report::{Claim, FORMAT, Table, Verdict};
     use turnwise_reproduce::{PAPERS, explanations};
     use turnwise_simbench::report::SimMachine;
 
@@ -124,6 +110,7 @@ mod tests {
             title: "What the patches change".to_owned(),
             unit: "%".to_owned(),
             today: None,
+            changes: true,
             rows: (0..rows).map(missed).collect(),
         };
         let claim = Claim {
@@ -153,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_answer_fits_150_lines_whatever_is_missed() {
-        let shapes = [(5, 20, 5), (1, 4, 3), (2, 5, 3), (2, 20, 2), (1, 4, 5)];
+        let shapes = [(5, 20, 8), (1, 4, 3), (2, 5, 3), (2, 20, 4), (1, 4, 5)];
         let shaped = |(document, (tables, rows, claims)): (&turnwise_reproduce::Paper, _)| {
             self::document(document.name, tables, rows, claims)
         };
@@ -173,7 +160,7 @@ mod tests {
             let lines = answer.lines().count();
             assert!(lines <= 150, "{lines} lines:\n{answer}");
             let on_one_line = answer.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert_eq!(on_one_line.matches("To settle it:").count(), 12, "{answer}");
+            assert_eq!(on_one_line.matches("To settle it:").count(), 13, "{answer}");
         }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_is_said_with_its_sign_and_a_large_one_is_warned_of() {
+    fn the_error_is_said_with_its_sign_and_a_large_one_leaves_no_verdict() {
         let mut report = recorded::report();
         let words = |report: &RecordReport| text(report).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = text(&report);
@@ -77,8 +77,11 @@ mod tests {
         {
             assert!(said.contains(part), "{part}: {said}");
         }
-        report.check.as_mut().unwrap().times_recorded = 0.5;
-        assert!(words(&report).contains("an error of -50.0%; take what follows as a direction"));
+        for (times, verdict) in [(1.2, true), (1.21, false), (0.8, true), (0.5, false)] {
+            report.check.as_mut().unwrap().times_recorded = times;
+            let said = words(&report);
+            assert_eq!([said.contains(" 1.10 "), !said.contains("No verdict")], [verdict; 2], "{times}: {said}");
+        }
         report.check = None;
         assert!(words(&report).contains("Not checked"));
     }

@@ -4,7 +4,7 @@
 use super::plan::CellPlan;
 use anyhow::Result;
 use turnwise_present::progress;
-use turnwise_reproduce::pool::{Pool, Turns};
+use turnwise_reproduce::pool::Pool;
 use turnwise_simbench::report::Cell;
 
 /// Runs all cells on `jobs` host threads, the largest first, and returns them in the order of `cells`.
@@ -20,7 +20,7 @@ pub(crate) fn run(
     let what = |cell: &CellPlan| format!("{} on {} CPUs", cell.lock, cell.cpus);
     // The largest takes longest, and should not be the last to start.
     let cost = |cell: &CellPlan| (cell.threads, cell.cpus);
-    let done = Pool::new(&Turns::new(jobs), 0, &bar).map_longest_first(what, cells, cost, one);
+    let done = Pool::new(jobs, &bar).map_longest_first(what, cells, cost, one);
     bar.finish_and_clear();
     done
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
         command: command(args),
         commit: commit(),
     };
-    let bar = progress::bar(validation::runs(&inputs)?, "{pos}/{len} runs {wide_bar} {elapsed_precise}");
+    let bar = progress::bar(validation::runs(&inputs), "{pos}/{len} runs {wide_bar} {elapsed_precise}");
     let page = validation::page(&inputs, || bar.inc(1))?;
     bar.finish_and_clear();
     match output_file {

@@ -1,13 +1,11 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
-mod fitting;
-
 use super::Context;
 use super::aim7_runs::{self, Constants, Sample};
-use super::bracket::{self, Nearest, Tried};
-use super::report::{PaperReport, figure as digits};
+use super::bracket::{self, Nearest, Tried, nearest};
+use super::report::PaperReport;
 use super::words::Number;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +26,8 @@ const DISKS: u32 = 16;
 const SCALE: u32 = 10;
 /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
 const RAMP_NS: u64 = 4_000_000;
+/// The bracket that the fit starts with: with the lower bound the queue is always there, with the upper one never.
+const BRACKET_NS: [f64; 2] = [1_000_000.0, 4_000_000.0];
 
 fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
     let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler };
@@ -52,12 +52,7 @@ fn runs(context: &Context<'_>) -> u64 {
 
 /// A set of locks, with all seeds.
 impl Sample {
-    /// Returns the mean of all seeds, as the fit has it.
-    fn spin_percent(&self, command: &str) -> f64 {
-        self.mean(|outcome| spin_percent(outcome, command))
-    }
-
-    /// Returns the part of it within a function of the kernel, all commands that the paper lists together.
+    /// Returns the part of the time within a function of the kernel, all commands that the paper lists together.
     fn split(&self, function: &str) -> f64 {
         let share = |outcome: &Outcome, comm: Comm| outcome.command_share(comm.name(), Some(function), SPIN_LOCKS);
         self.mean(|outcome| LISTED.map(|comm| share(outcome, comm)).iter().sum())
@@ -160,7 +155,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let machine = aim7_runs::machine()?;
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
-    let Nearest { value: compute_ns, outcome: kernel, tried } = fitting::fit(context, &machine, wanted)?;
+    let Nearest { value: compute_ns, outcome: kernel, tried } = fit(context, &machine, wanted)?;
     let plans = |profiler, seeds| LOCKS.map(|locks| (plan(context, &machine, locks, compute_ns, profiler), seeds));
     let mut profiled = vec![kernel];
     profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
@@ -168,7 +163,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let split = published.baseline_split_of_reaim.keys().map(|name| (name.clone(), profiled[0].split(name)));
     let split: BTreeMap<String, f64> = split.collect();
     let of_all = split.values().sum::<f64>().max(f64::MIN_POSITIVE);
-    let begun = begin(context, &machine, &published, &profiled[0], &tried)?;
     let ours = Ours {
         compute_ms: compute_ns / 1e6,
         tried_rows: bracket::rows(1e6, &tried),
@@ -177,36 +171,18 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         plain: kernels(&plain),
         split: split.into_iter().map(|(name, part)| (name, part / of_all)).collect(),
     };
-    begun.state(ours)
+    let numbers: [Number<'_>; 3] = [("users", &USERS), ("scale", &SCALE), ("ramp_ms", &(RAMP_NS / 1_000_000))];
+    PaperReport::of(context, NAME, &machine, &numbers, ours)
 }
 
-/// Returns the report without its figures. Two notes say whose waiting it is, here and there, and whether the fit is.
-fn begin(
-    context: &Context<'_>,
-    machine: &Machine,
-    published: &Dcache,
-    kernel: &Sample,
-    tried: &[Tried],
-) -> Result<PaperReport> {
-    let there = |command: &str| {
-        let row = published.raw_spin_lock_percent.iter().find(|row| row.command == command);
-        row.map_or(0.0, |row| row.percent[0])
-    };
-    let here = |command| kernel.spin_percent(command);
-    let d_path = published.baseline_split_of_reaim.get("d_path").copied().unwrap_or(0.0);
-    let numbers: [Number<'_>; 7] = [
-        ("users", &USERS),
-        ("scale", &SCALE),
-        ("ramp_ms", &(RAMP_NS / 1_000_000)),
-        ("cliff", &fitting::cliff(tried).unwrap_or_default()),
-        ("ls_for_reaim", &digits(here("ls") / here("reaim").max(f64::MIN_POSITIVE))),
-        ("ls_for_reaim_there", &digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE))),
-        ("d_path", &digits(d_path)),
-    ];
-    let mut report = PaperReport::begin(context, NAME, machine, &numbers)?;
-    let (wanted, ours) = (published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]), here("total"));
-    if (ours / wanted - 1.0).abs() > 0.1 {
-        report.notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
-    }
-    Ok(report)
+/// Finds the one constant, what a job computes: one that computes longer comes to the locks less often, so the figure
+/// falls as it grows; and where the queue at the root forms, it falls at once. Returns the first kernel with it, too.
+fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) -> Result<Nearest<Sample>> {
+    nearest(BRACKET_NS, context.rounds(3, 6), wanted, |compute_ns| {
+        let run = plan(context, machine, LOCKS[0], compute_ns, true);
+        let mut kernels = Sample::run_all(context, "dcache: fit", &[(run, runs(context))])?;
+        let kernel = kernels.pop().context("one for each run")?;
+        let figures = kernel.each(|outcome| spin_percent(outcome, "total"));
+        Ok((kernel, figures))
+    })
 }

@@ -2,8 +2,7 @@
 
 use crate::Context;
 use crate::aim7_runs::{self, Constants, Sample};
-use crate::bracket::{Tried, nearest};
-use crate::fit::three_digits;
+use crate::bracket::{Tried, nearest, three_digits};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
 use turnwise_aim7::{Length, Outcome, Plan, Setup};

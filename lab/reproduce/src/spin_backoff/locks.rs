@@ -1,4 +1,4 @@
-//! The locks that the file is behind: readers take those with a read mode for reading.
+//! The locks that the file is behind: readers take those with a read mode for reading, unless the name says otherwise.
 
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::{McsLock, RawMcsLock};
@@ -15,22 +15,27 @@ pub(super) trait WithLock {
 
 /// Does it with the lock of this name.
 pub(super) fn with_lock<W: WithLock>(name: &str, what: W) -> W::Out {
-    visit::<Sim, _>(name, Readers(what))
+    let lock = name.strip_suffix(", for writing");
+    visit::<Sim, _>(lock.unwrap_or(name), Taking { what, read: lock.is_none() })
 }
 
-struct Readers<W>(W);
+struct Taking<W> {
+    what: W,
+    /// For reading, where there is such a mode.
+    read: bool,
+}
 
-impl<W: WithLock> Visit<Sim> for Readers<W> {
+impl<W: WithLock> Visit<Sim> for Taking<W> {
     type Out = W::Out;
 
     fn exclusive<R: RawLock>(self, _: Of<R>) -> W::Out {
-        self.0.with::<RawLocked<R, ()>>()
+        self.what.with::<RawLocked<R, ()>>()
     }
     fn shared<R: RawRwLock>(self, _: Of<R>) -> W::Out {
-        self.0.with::<Together<R>>()
+        if self.read { self.what.with::<Together<R>>() } else { self.what.with::<RawLocked<R, ()>>() }
     }
     fn mcs(self, _: Of<RawMcsLock<Sim>>) -> W::Out {
-        self.0.with::<McsLock<(), Sim>>()
+        self.what.with::<McsLock<(), Sim>>()
     }
 }
 

@@ -17,9 +17,12 @@ mod seconds;
 use super::Context;
 use super::report::PaperReport;
 use anyhow::{Result, bail};
-use model::{Constants, Model};
-use seconds::{Of, Part, Seconds};
+use model::{BACK_OFF, Constants, LOCKS, Model, SPIN};
+use seconds::{CPUS, Of, Part, Seconds};
 use serde::Serialize;
+
+/// What back-off changes the wall time by, per cent: for each number of CPUs the seeds.
+type Gains = Vec<Vec<f64>>;
 
 /// What the report is made of.
 #[derive(Serialize)]
@@ -27,13 +30,16 @@ struct Ours {
     files: f64,
     acquisitions: f64,
     lines: f64,
-    gains: Vec<Vec<f64>>,
+    gains: Gains,
     parts: Vec<Part>,
     /// The gains and parts if a failed exchange keeps the delay.
-    kept: (Vec<Vec<f64>>, Vec<Part>),
+    kept: (Gains, Vec<Part>),
+    /// The gains where fields that the owner changes lie on the lock's line.
+    on_line: Gains,
+    /// The gain on two CPUs, where at most one thread waits.
+    two: Gains,
     parabola: Vec<f64>,
     locks: Vec<Of<Seconds>>,
-    inode: Vec<Of<f64>>,
 }
 
 /// Reproduces the paper.
@@ -42,8 +48,12 @@ struct Ours {
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let model = Model::fitted(context)?;
-    let locks = seconds::seconds(context, &model)?;
+    let locks = seconds::seconds(context, &model, &LOCKS, &CPUS, false)?;
     let [spin, begins_again, .., kept] = locks.as_slice() else { bail!("there are fewer than three locks") };
+    let both = |cpus, inode| -> Result<Gains> {
+        let both = seconds::seconds(context, &model, &[SPIN, BACK_OFF], cpus, inode)?;
+        Ok(seconds::gains(&both[0], &both[1]))
+    };
     let ours = Ours {
         files: model.files,
         acquisitions: model.constants.acquisitions.into(),
@@ -51,9 +61,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         gains: seconds::gains(spin, begins_again),
         parts: seconds::parts(&model.published, spin, begins_again),
         kept: (seconds::gains(spin, kept), seconds::parts(&model.published, spin, kept)),
+        on_line: both(&CPUS, true)?,
+        two: both(&[2], false)?,
         parabola: seconds::baseline(&model.published),
         locks,
-        inode: seconds::inode(context, &model)?,
     };
     let private_us = Constants::PRIVATE_NS / 1000;
     PaperReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours)

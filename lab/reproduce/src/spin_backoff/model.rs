@@ -3,7 +3,7 @@
 use super::load::{SameFile, Shape, Took};
 use super::locks::{WithLock, with_lock};
 use crate::Context;
-use crate::fit::{Unknown, distance, fit};
+use crate::bracket::nearest;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_bench::load::exclusive::Lock;
@@ -18,10 +18,12 @@ pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 /// The same, where a failed exchange keeps the delay: the other reading of the paper's code.
 const KEPT: &str = "ia64-spin-kept";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
+/// The same, if all who come take it for writing.
+const RWSEM_WRITTEN: &str = "inode-lock-rwsem, for writing";
 pub(super) const TODAY: &str = "rwsem";
 /// Those that readers of the file have together.
 const TOGETHER: [&str; 2] = [RWSEM, TODAY];
-pub(super) const LOCKS: [&str; 7] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY, KEPT];
+pub(super) const LOCKS: [&str; 8] = [SPIN, BACK_OFF, RWSEM, RWSEM_WRITTEN, "mcs", "mutex", TODAY, KEPT];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -105,34 +107,40 @@ pub(super) struct Model {
     pub(super) files: f64,
 }
 
-const LINES: Unknown = Unknown { name: "lines", low: 0.5, high: 100.0, start: 10.0, whole: false };
-const ACQUISITIONS: Unknown = Unknown { name: "acquisitions", low: 2.0, high: 200.0, start: 20.0, whole: true };
+/// The brackets that the searches start with.
+const LINES: [f64; 2] = [0.5, 100.0];
+const ACQUISITIONS: [f64; 2] = [2.0, 200.0];
 
 impl Model {
-    /// Returns the constants for which the row of 8 CPUs comes out, and the wall time of 64.
+    /// Returns the constants for which the row of 8 CPUs comes out, and the wall time of 64: one after the other, and
+    /// again, since each hardly matters for the figure of the other.
     pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
         let published: SpinBackoff = published::typed("spin_backoff")?;
-        let (first, last) = (&published.rows[0], &published.rows[3]);
-        let wanted = [last.spin[0] / first.spin[0], user_of_workers(first.spin) / first.spin[1]];
-        let cpus = [first.cpus, last.cpus];
-        let constants = Constants { lines: LINES.start, acquisitions: ACQUISITIONS.start as u32 };
-        let files_ns = first.spin[0] * 1e9;
-        let mut model = Model { machine: Arc::new(spec::load("altix-64")?), published, constants, files: 0.0 };
-        let mut both = |values: &[f64]| -> Result<Vec<Took>> {
-            model.constants = Constants { lines: values[0], acquisitions: values[1] as u32 };
-            let count = seeds(context);
-            let runs = cpus.map(|cpus| model.run(context, SPIN, cpus));
-            let all: Vec<Run> = runs.iter().flat_map(|run| run.seeds(count)).collect();
-            let took = context.pool.map("spin_backoff: fit", &all, Run::run)?;
-            Ok(took.chunks(count as usize).map(Took::mean).collect())
+        let constants = Constants { lines: 10.0, acquisitions: 20 };
+        let mut model = Model { machine: Arc::new(spec::load("altix-64")?), published, constants, files: 1.0 };
+        let (first, last) = (model.published.rows[0].clone(), model.published.rows[3].clone());
+        let took = |model: &Model, cpus| -> Result<Took> {
+            let runs: Vec<Run> = model.run(context, SPIN, cpus).seeds(seeds(context)).collect();
+            Ok(Took::mean(&context.pool.map("spin_backoff: fit", &runs, Run::run)?))
         };
-        let found = fit(&[LINES, ACQUISITIONS], context.rounds(8, 25), |values| {
-            let took = both(values)?;
-            let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
-            Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
-        })?;
-        let wall_ns = both(&found)?[0].wall_ns;
-        Ok(Model { files: files_ns / wall_ns, ..model })
+        let rounds = context.rounds(7, 9);
+        for _ in 0..2 {
+            let wanted = user_of_workers(first.spin) / first.spin[1];
+            let found = nearest(ACQUISITIONS, rounds, wanted, |value| {
+                model.constants.acquisitions = value.round() as u32;
+                let took = took(&model, first.cpus)?;
+                Ok(((), vec![took.user_ns / took.system_ns]))
+            })?;
+            model.constants.acquisitions = found.value.round() as u32;
+            // The more lines the lock protects, the less the crowd at its own costs in comparison.
+            let found = nearest(LINES, rounds, last.spin[0] / first.spin[0], |value| {
+                model.constants.lines = value;
+                Ok(((), vec![took(&model, last.cpus)?.wall_ns / took(&model, first.cpus)?.wall_ns]))
+            })?;
+            model.constants.lines = found.value;
+        }
+        let wall_ns = took(&model, first.cpus)?.wall_ns;
+        Ok(Model { files: first.spin[0] * 1e9 / wall_ns, ..model })
     }
 
     /// Returns a run of this workload.
@@ -142,7 +150,7 @@ impl Model {
             lock,
             threads: cpus,
             constants: self.constants,
-            effort: if cpus == 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
+            effort: if cpus <= 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
             seed: context.seed,
             watched: cpus == self.machine.topology.cpus(),
             inode: false,

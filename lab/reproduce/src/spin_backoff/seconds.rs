@@ -1,14 +1,15 @@
 //! What every lock shows on every number of CPUs, and with fields on the lock's line.
 
 use super::load::Took;
-use super::model::{BACK_OFF, LOCKS, Model, Run, SPIN, seeds};
+use super::model::{Model, Run, seeds};
 use crate::Context;
 use crate::mean::change;
 use anyhow::Result;
 use serde::Serialize;
 use turnwise_bench::published::SpinBackoff;
 
-const CPUS: [u32; 4] = [8, 16, 32, 64];
+/// The numbers of CPUs that were published.
+pub(super) const CPUS: [u32; 4] = [8, 16, 32, 64];
 
 /// A lock with its figures, one for each number of CPUs.
 pub(super) type Of<T> = (&'static str, Vec<T>);
@@ -16,10 +17,18 @@ pub(super) type Of<T> = (&'static str, Vec<T>);
 /// The seeds of wall, system and user seconds.
 pub(super) type Seconds = [Vec<f64>; 3];
 
-/// Returns the seconds of every lock.
-pub(super) fn seconds(context: &Context<'_>, model: &Model) -> Result<Vec<Of<Seconds>>> {
+/// Returns the seconds of these locks on these numbers of CPUs. `inode`: the owner changes fields on the lock's line,
+/// as it does where the lock is an inode's.
+pub(super) fn seconds(
+    context: &Context<'_>,
+    model: &Model,
+    locks: &[&'static str],
+    cpus: &[u32],
+    inode: bool,
+) -> Result<Vec<Of<Seconds>>> {
     let count = seeds(context);
-    let runs = LOCKS.iter().flat_map(|&lock| CPUS.map(|cpus| model.run(context, lock, cpus)));
+    let cells = locks.iter().flat_map(|&lock| cpus.iter().map(move |&cpus| (lock, cpus)));
+    let runs = cells.map(|(lock, cpus)| Run { inode, ..model.run(context, lock, cpus) });
     let runs: Vec<Run> = runs.flat_map(|run| run.seeds(count).collect::<Vec<_>>()).collect();
     let took: Vec<Took> = context.pool.map("spin_backoff: locks", &runs, Run::run)?;
     let seconds: Vec<[f64; 3]> = took.into_iter().map(|took| model.seconds(took)).collect();
@@ -27,7 +36,7 @@ pub(super) fn seconds(context: &Context<'_>, model: &Model) -> Result<Vec<Of<Sec
         [0, 1, 2].map(|figure: usize| seeds.iter().map(|seed| seed[figure]).collect())
     };
     let mut cells = seconds.chunks(count as usize).map(by_figure);
-    Ok(LOCKS.iter().map(|&lock| (lock, cells.by_ref().take(CPUS.len()).collect())).collect())
+    Ok(locks.iter().map(|&lock| (lock, cells.by_ref().take(cpus.len()).collect())).collect())
 }
 
 /// Returns what back-off changes the wall time by, per cent, seed by seed.
@@ -75,14 +84,4 @@ fn parabola([at_8, at_64]: [f64; 2]) -> [f64; 2] {
 pub(super) fn baseline(published: &SpinBackoff) -> Vec<f64> {
     let [a, b] = parabola([published.rows[0].spin[0], published.rows[3].spin[0]]);
     CPUS.map(f64::from).map(|n| a * n + b * n * n).into()
-}
-
-/// Returns wall seconds where the owner changes fields on the lock's line, as it does where the lock is an inode's.
-pub(super) fn inode(context: &Context<'_>, model: &Model) -> Result<Vec<Of<f64>>> {
-    let locks = [SPIN, BACK_OFF];
-    let run = |lock, cpus| Run { inode: true, ..model.run(context, lock, cpus) };
-    let runs: Vec<Run> = locks.iter().flat_map(|&lock| CPUS.map(|cpus| run(lock, cpus))).collect();
-    let took = context.pool.map("spin_backoff: fields on the lock's line", &runs, Run::run)?;
-    let wall = |took: &[Took]| took.iter().map(|took| model.seconds(*took)[0]).collect();
-    Ok(locks.into_iter().zip(took.chunks(CPUS.len()).map(wall)).collect())
 }

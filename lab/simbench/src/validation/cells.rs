@@ -1,12 +1,11 @@
-//! Locks of the catalogue: which of them collapse, and OSv's mutex in OSv's benchmark.
+//! Locks of the catalogue: which of them collapse.
 
+use crate::SimLock;
 use crate::run::{Plan, run};
-use crate::{SimLock, Workload};
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::sync::Arc;
-use turnwise_bench::published::{self, HandoffSpin};
-use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::spec::Machine;
 
 /// CPUs of the shapes; the third is a node of `westmere-ex-80`.
 const CPUS: [u32; 6] = [1, 2, 10, 20, 40, 80];
@@ -80,50 +79,4 @@ fn row(
     let share = ops_per_s[CPUS.len() - 1] / ops_per_s[2];
     let surprising = collapses.is_some_and(|collapses| collapses != (share < COLLAPSED));
     Ok(Row { lock, ops_per_s, share, surprising })
-}
-
-/// OSv's mutex, published and simulated.
-#[derive(Serialize)]
-pub(super) struct Osv {
-    lock: &'static str,
-    threads: u32,
-    published_ns: f64,
-    /// Otherwise it got stuck.
-    ns: Option<f64>,
-    run_length: Option<f64>,
-}
-
-/// The locks, in the order of the columns of `handoff_spin` in the papers' `published.toml`.
-const OSV: [&str; 2] = ["osv-mutex-no-spin", "osv-mutex-spin"];
-
-fn osv_published() -> Result<HandoffSpin> {
-    published::typed("handoff_spin")
-}
-
-/// Returns how many runs they take.
-pub(super) fn osv_runs() -> Result<usize> {
-    Ok(osv_published()?.rows.len() * OSV.len())
-}
-
-/// Simulates them on a machine like the paper's; calls `tick` after each run.
-pub(super) fn osv(tick: &mut dyn FnMut()) -> Result<Vec<Osv>> {
-    let (machine, published) = (Arc::new(spec::load("osv-4")?), osv_published()?);
-    let mut found = Vec::new();
-    for (column, lock) in OSV.into_iter().enumerate() {
-        for row in &published.rows {
-            let workload: Workload = format!("lineage:osv-{}", row.threads).parse()?;
-            let plan = Plan {
-                cpus: (0..row.threads.min(machine.topology.cpus())).collect(),
-                threads: row.threads,
-                pinned: workload.pinned.unwrap_or(false),
-                duration_ns: 20_000_000,
-                ..Plan::new(Arc::clone(&machine), SimLock::find(lock)?, workload, 1)
-            };
-            let figures = run(&plan)?.cell.result.ok();
-            let (ns, run_length) = figures.map(|f| (f.op_ns, f.handoffs.run_length)).unzip();
-            found.push(Osv { lock, threads: row.threads, published_ns: row.ns[column], ns, run_length });
-            tick();
-        }
-    }
-    Ok(found)
 }

@@ -6,7 +6,7 @@
 //! | `published.toml`, `curve.rs` | published curves as data; their prediction |
 //! | `loops.rs` | a loop of threads around a lock |
 //! | `small_locks.rs`, `qspinlock.rs` | the locks that the curves are of |
-//! | `cells.rs` | which locks of the catalogue collapse; OSv's mutex, published and simulated |
+//! | `cells.rs` | which locks of the catalogue collapse |
 //! | `metal.rs` | `turnwise-lab bench mutex` on a host, measured and simulated |
 //! | `judge.rs`, `page.jinja` | how near predictions are; the page |
 
@@ -49,9 +49,9 @@ struct Page {
     command: String,
     commit: Option<String>,
     curves_alone: bool,
+    quick: bool,
     hand_over: HandOver,
     shapes: Vec<cells::Shape>,
-    osv: Vec<cells::Osv>,
     hammer: Summarised,
     oversubscribed: Vec<Predicted>,
     servers: Summarised,
@@ -73,13 +73,11 @@ struct Summarised {
 }
 
 /// Returns how many runs a validation takes.
-///
-/// # Errors
-/// The papers' figures cannot be read.
-pub fn runs(inputs: &Inputs) -> Result<usize> {
+#[must_use]
+pub fn runs(inputs: &Inputs) -> usize {
     let published: usize = shown(inputs).map(|curve| curve.runs(inputs.quick)).sum();
-    let cells = if inputs.curves_alone { 0 } else { cells::RUNS + cells::osv_runs()? };
-    Ok(published + cells + inputs.metal.iter().map(|(report, machine)| metal::count(report, machine)).sum::<usize>())
+    let cells = if inputs.curves_alone { 0 } else { cells::RUNS };
+    published + cells + inputs.metal.iter().map(|(report, machine)| metal::count(report, machine)).sum::<usize>()
 }
 
 fn shown(inputs: &Inputs) -> impl Iterator<Item = &'static Curve> {
@@ -95,7 +93,7 @@ pub fn page(inputs: &Inputs, mut tick: impl FnMut()) -> Result<String> {
     let tick: &mut dyn FnMut() = &mut tick;
     let Inputs { command, commit, curves_alone, .. } = inputs;
     let mut page = Page { command: command.clone(), commit: commit.clone(), ..Page::default() };
-    page.curves_alone = *curves_alone;
+    (page.curves_alone, page.quick) = (*curves_alone, inputs.quick);
     for curve in shown(inputs) {
         let predicted = curve.predict(inputs.quick, tick)?;
         match curve.protocol {
@@ -107,7 +105,7 @@ pub fn page(inputs: &Inputs, mut tick: impl FnMut()) -> Result<String> {
     }
     if !curves_alone {
         let westmere = Arc::new(spec::load("westmere-ex-80")?);
-        (page.shapes, page.osv) = (cells::shapes(&westmere, tick)?, cells::osv(tick)?);
+        page.shapes = cells::shapes(&westmere, tick)?;
         page.hand_over.provisional = westmere.provisional().into_iter().map(str::to_owned).collect();
     }
     for (report, machine) in &inputs.metal {
@@ -160,8 +158,7 @@ mod tests {
     fn metal_is_held_against_what_can_be_simulated() {
         let machine = Arc::new(spec::load("desktop-4").expect("it is built in"));
         let inputs = Inputs { metal: vec![(report(), Arc::clone(&machine))], ..Inputs::default() };
-        let count = |inputs| runs(inputs).expect("the figures are built in");
-        assert_eq!(count(&inputs) - count(&Inputs::default()), 1, "std cannot be simulated");
+        assert_eq!(runs(&inputs) - runs(&Inputs::default()), 1, "std cannot be simulated");
         let mut ticks = 0;
         let mut host = || metal::host(&report(), &machine, &mut || ticks += 1).expect("the cell can be run");
         let page = |metal| Page { metal, ..Page::default() }.text().expect("the template is right");
