@@ -2,6 +2,7 @@
 //! `supply`, `dist` and `foreign`.
 
 pub(crate) mod need;
+mod promela;
 mod run;
 mod times;
 
@@ -119,11 +120,13 @@ impl Chore {
 }
 
 /// Runs the models, and prints the results of each lock; returns `true` if all hold.
-fn models(wide: bool, locks: &[String]) -> Result<bool> {
+fn models(is_wide: bool, locks: &[String]) -> Result<bool> {
+    let is_asked = is_wide && (locks.is_empty() || locks.iter().any(|lock| lock == promela::LOCK));
+    let is_found = !is_asked || promela::models()?;
     let folder = std::path::absolute("target/models")?;
     let _ = std::fs::remove_dir_all(&folder); // there may be none
     std::fs::create_dir_all(&folder)?;
-    let wide = if wide { "TURNWISE_MODEL_WIDE=1 " } else { "" };
+    let wide = if is_wide { "TURNWISE_MODEL_WIDE=1 " } else { "" };
     let exact = if locks.is_empty() { "" } else { " --exact" };
     let line = format!("TURNWISE_MODEL_TABLE='{}' {wide}{MODELS}{exact}", folder.display());
     let done = follow(&line, locks, None, &mut std::io::stdout())?;
@@ -131,7 +134,7 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     rows.sort();
     ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
-    Ok(done.success)
+    Ok(done.success && is_found)
 }
 
 /// Names of steps and of their groups.
