@@ -2,6 +2,8 @@
 
 mod either;
 mod guard;
+#[cfg(feature = "spin")]
+mod phase;
 mod prefer;
 mod raw;
 mod wait;
@@ -32,7 +34,8 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// running. It does not poison.
 ///
 /// **Order.** Newcomers may take a free lock before sleepers. Once a writer sleeps, no more readers are admitted
-/// alongside the current ones; after the writer, all waiting readers enter together. A thread, reader or writer, that
+/// alongside the current ones; after the writer, all waiting readers enter together, at times only when it has written
+/// again and again for up to 4 ms, so that it has its share of a crowded CPU. A thread, reader or writer, that
 /// was overtaken for [`Policy::handoff_after_ns`](crate::wait::Policy::handoff_after_ns) is handed the lock next.
 ///
 /// **Recursion.** A thread that holds the lock in any mode must not acquire it again: not for writing, since it would

@@ -21,7 +21,8 @@
 //! |---|---|---|---|---|
 //! | 0..21 | count | readers, and threads that counted themselves and are about to undo it | an addition | a subtraction |
 //! | 20 | `FULL` | the count's highest bit: no more readers for now | | |
-//! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
+//! | 21 | `PHASE` | a writer's phase: readers stay asleep although the lock may be free (`phase.rs`) | a writer, before it releases | a thread that lets all readers in, and wakes them |
+//! | 22..27 | generation | of the process in which `PHASE` and flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave, and does not bar those that go first | that writer | that writer |
 //! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `handoff_after_ns` | the taker, or the waiter that set it |
@@ -43,7 +44,8 @@
 //! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on its way. A woken writer takes
 //!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up.
 //! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on its way; it takes
-//!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again).
+//!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again). Or a
+//!    phase has not ended (invariant 9).
 //! 5. `HANDOFF` is set by one thread. While it is set no other thread takes the lock; a thread that then frees the lock
 //!    wakes all of lane `First`. Invariants 4 and 5 end when a thread has found the lock free but reserved for the
 //!    lifetime of a hand-off ([`Lapse`]): it takes the lock, clears all flags and wakes all waiters. A thread that
@@ -56,6 +58,12 @@
 //!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
 //!    woken writer, or one that takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition in flight, so the count stays below twice `FULL` and never overflows.
+//! 9. `PHASE` is set only together with `READERS` and `WRITERS`, and while a *warden* waits: a thread of lane `Readers`
+//!    that was woken, and has not slept without a deadline since. The releaser sets `PHASE` before it wakes that one,
+//!    and still has the lock; if then no reader sleeps, or a writer does, its release is an ordinary one. An ordinary
+//!    release clears `PHASE`, and so does any with `HANDOFF`. A warden clears the three flags and wakes all waiters
+//!    before it enters or gives up; time wakes it, and it may enter once the writer stays away, or once it is late, as
+//!    any late reader does.
 //!
 //! Guarantees, of ordering (A) and of progress (P):
 //! - A1. A writer is alone; readers, one of them upgradable, share. They see what earlier writers wrote (rwsem.read,
@@ -65,7 +73,7 @@
 //! - P1. A thread sleeps only if another one will wake it (invariants 1 to 4).
 //! - P2. With [`Prefer::Writers`] neither side starves the other: a sleeping writer keeps new readers out, and a waiter
 //!   woken past `handoff_after_ns` that cannot enter requests the next turn. With [`Prefer::Readers`] a thread that
-//!   reads may read again, and writers may starve.
+//!   reads may read again, and writers may starve. A phase bars no thread that has the lock, and none for longer.
 //! - P3. A hand-off lapses, and is void in a forked child: it bars no other thread for ever (invariants 5 and 6).
 //! - P4. Tries do not wait (a passing addition may make them fail); a timed wait ends at its deadline, and passes on a
 //!   wake-up that it received.
@@ -83,19 +91,23 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
 pub(super) const FULL: u32 = 1 << 20;
-pub(super) const GENERATION: u32 = 0x3f << 21;
+pub(super) const PHASE: u32 = 1 << 21;
+pub(super) const GENERATION: u32 = 0x1f << 22;
 pub(super) const UPGRADABLE: u32 = 1 << 27;
 pub(super) const WRITER: u32 = 1 << 28;
 pub(super) const HANDOFF: u32 = 1 << 29;
 pub(super) const READERS: u32 = 1 << 30;
 pub(super) const WRITERS: u32 = 1 << 31;
 /// The flags on which threads without the lock rely.
-const FLAGS: u32 = HANDOFF | READERS | WRITERS;
+const FLAGS: u32 = PHASE | HANDOFF | READERS | WRITERS;
 /// The bits that show that the lock is held, or appears to be.
 pub(super) const HELD: u32 = COUNT | UPGRADABLE | WRITER;
 /// The bits that keep a newly arriving upgradable reader out.
 pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 
+/// The bits of the owner's word that have the token.
+#[cfg(feature = "spin")]
+pub(super) const TOKEN: u32 = crate::platform::Token::LIMIT - 1;
 /// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
@@ -124,7 +136,7 @@ pub(crate) enum Met {
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
     /// The token of the writer that has the lock, or of one that had it: never cleared, so that a release is one
-    /// exchange.
+    /// exchange. In its upper half the times of the last phase.
     #[cfg(feature = "spin")]
     pub(super) owner: P::U32,
     #[cfg(feature = "spin")]
@@ -419,9 +431,12 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(always)]
     pub(super) fn own(&self) -> bool {
         #[cfg(feature = "spin")]
-        if self.owner.load(Relaxed) != P::current().get() {
-            // A store before the next locked instruction costs more than a load.
-            self.owner.store(P::current().get(), Relaxed);
+        {
+            let (owner, me) = (self.owner.load(Relaxed), P::current().get());
+            if owner & TOKEN != me {
+                // A store before the next locked instruction costs more than a load.
+                self.owner.store(owner & !TOKEN | me, Relaxed);
+            }
         }
         true
     }
@@ -530,9 +545,14 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn release_slow(&self, keep: u32) {
         let address = &raw const self.word;
         let mut word = STAMP.clear_stale::<P>(&self.word, self.word.load(Relaxed));
+        #[cfg(feature = "spin")]
+        let in_phase = keep == 0 && self.is_in_phase(word);
+        #[cfg(not(feature = "spin"))]
+        let in_phase = false;
         loop {
             // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write, as in `release`.
-            match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {
+            match self.word.compare_exchange(word, released(word, in_phase) + keep, Release, Relaxed) {
+                Ok(_) if in_phase && word & (PHASE | HANDOFF) == PHASE => return,
                 Ok(_) => break,
                 Err(found) => word = found,
             }
@@ -545,9 +565,13 @@ impl<P: Platform> RawRwSem<P> {
 }
 
 /// Returns the word after its writer or upgradable reader has left, except for the part that it keeps: all waiters are
-/// let in, or only the hand-off waiter, and then the others stay announced.
-fn released(word: u32) -> u32 {
-    if word & HANDOFF != 0 { word & !(WRITER | UPGRADABLE) } else { word & COUNT }
+/// let in; or, in a phase, none; or only the hand-off waiter. Then the others stay announced.
+fn released(word: u32, in_phase: bool) -> u32 {
+    match word & (PHASE | HANDOFF) {
+        PHASE if in_phase => word & !WRITER,
+        0 | PHASE => word & COUNT,
+        _ => word & !(WRITER | UPGRADABLE | PHASE),
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,11 @@
 //! the upgrade.
 
 use super::Prefer;
-use super::raw::{COUNT, FULL, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS};
+#[cfg(feature = "spin")]
+use super::raw::TOKEN;
+use super::raw::{
+    COUNT, FULL, HANDOFF, HELD, NOT_UPGRADABLE, PHASE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS,
+};
 use super::wake::wake_all;
 use crate::events::Event;
 #[cfg(feature = "live")]
@@ -38,6 +42,9 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn write_slow(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
+        if self.word.load(Relaxed) & PHASE != 0 && self.take_write() {
+            return true;
+        }
         watched!(P, self.waited_for(live::Kind::Write), settings, |set| {
             Waiter::new(self, Kind::Writer, set).wait(deadline) && self.own()
         })
@@ -69,7 +76,7 @@ impl<P: Platform> RawRwSem<P> {
     fn writer_of(&self, word: u32) -> u32 {
         match word & WRITER {
             #[cfg(feature = "spin")]
-            WRITER => self.owner.load(Relaxed),
+            WRITER => self.owner.load(Relaxed) & TOKEN,
             _ => 0,
         }
     }
@@ -171,11 +178,11 @@ impl<P: Platform> SleepingLock for RawRwSem<P> {
     }
 
     fn give_up(waiter: &Waiter<'_, Self>, word: u32) -> bool {
-        if waiter.mode != Kind::Writer && !waiter.is_first() {
+        if waiter.mode != Kind::Writer && !waiter.is_first() && !Self::is_warden(waiter, word) {
             return true; // they have no duty: they are woken together
         }
-        // Invariant 4: perhaps we were the one that `WRITERS` stands for.
-        let cleared = READERS | WRITERS | waiter.request & HANDOFF;
+        // Invariants 4 and 9: perhaps we were the one that `WRITERS` or `PHASE` stands for.
+        let cleared = PHASE | READERS | WRITERS | waiter.request & HANDOFF;
         if waiter.lock.word.compare_exchange(word, STAMP.without(word, cleared), Relaxed, Relaxed).is_err() {
             return false;
         }
@@ -190,6 +197,15 @@ impl<P: Platform> SleepingLock for RawRwSem<P> {
             YieldThenSleep::new().wait::<P>();
         }
         !too_many
+    }
+
+    fn is_warden(waiter: &Waiter<'_, Self>, word: u32) -> bool {
+        waiter.woken && waiter.mode != Kind::Writer && word & PHASE != 0
+    }
+
+    #[cfg(feature = "spin")]
+    fn is_left_alone(waiter: &Waiter<'_, Self>, word: u32) -> bool {
+        Self::is_warden(waiter, word) && waiter.lock.phase_is_idle(word)
     }
 
     fn count(&self, event: Event) {
@@ -235,6 +251,10 @@ impl<P: Platform> Waiter<'_, RawRwSem<P>> {
         match self.mode {
             Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
                 self.open(word, (word & HELD) + 1)
+            }
+            _ if !self.is_first() && <RawRwSem<P> as SleepingLock>::is_warden(self, word) => {
+                let _ = <RawRwSem<P> as SleepingLock>::give_up(self, word); // and poll again
+                false
             }
             // Alongside an upgradable reader, where an addition would be undone.
             Kind::Reader(_) if word & HANDOFF != 0 => lock.take(word, word + 1).is_ok(),

@@ -28,7 +28,7 @@ pub(super) fn wake_all<P: Platform>(address: *const P::U32, word: u32) {
 /// Wakes one writer, if any sleeps; returns how many threads it woke. Without lanes it wakes all: a single thread may
 /// be a reader, which has no duty to wake the next.
 #[track_caller]
-fn wake_writer<P: Platform>(address: *const P::U32) -> u32 {
+pub(super) fn wake_writer<P: Platform>(address: *const P::U32) -> u32 {
     P::wake(address, Lane::Waiters, if P::has_lanes() { 1 } else { u32::MAX })
 }
 

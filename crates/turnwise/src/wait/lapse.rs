@@ -89,10 +89,14 @@ impl Lapse {
 
     /// Returns when a sleep ends: at the caller's deadline, or when the hand-off lapses.
     pub(crate) fn or_at<P: Platform>(self, deadline: Option<Deadline>) -> Option<Deadline> {
-        match deadline {
-            _ if self.at == 0 => deadline,
-            Some(own) if own.monotonic::<P>() <= self.at => deadline,
-            _ => Some(Deadline { clock: Clock::Monotonic, at: self.at }),
-        }
+        if self.at == 0 { deadline } else { earlier::<P>(deadline, self.at) }
+    }
+}
+
+/// Returns the earlier of a deadline, if there is one, and the time `at`.
+pub(super) fn earlier<P: Platform>(deadline: Option<Deadline>, at: u64) -> Option<Deadline> {
+    match deadline {
+        Some(own) if own.monotonic::<P>() <= at => deadline,
+        _ => Some(Deadline { clock: Clock::Monotonic, at }),
     }
 }

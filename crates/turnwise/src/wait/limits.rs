@@ -47,3 +47,14 @@ pub(crate) const HIT_JITTER_NS: u32 = 12;
 /// How often the number of waits on a condition variable that begin without polling doubles, after the first poll
 /// without success.
 pub(crate) const SKIP_DOUBLINGS: u32 = 6;
+
+/// The unit in which the age of a writer's phase is counted, as a power of two: 4.2 ms.
+pub(crate) const PHASE_LOG2_NS: u32 = 22;
+/// The age at which a release ends a phase that no warden has ended: a warden does after `handoff_after_ns`.
+pub(crate) const PHASE_MAX: u8 = 2;
+/// The age of the last phase at which another may begin: readers lose a sixteenth of their time at most.
+pub(crate) const PHASE_REST: u8 = 16;
+/// The unit in which a writer's absence is counted, as a power of two: 16 us.
+pub(crate) const PHASE_TICK_LOG2_NS: u32 = 14;
+/// The absence that ends a phase: a warden looks every [`NAP_NS`].
+pub(crate) const PHASE_ABSENT: u8 = 3;

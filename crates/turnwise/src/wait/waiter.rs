@@ -7,7 +7,9 @@
 //! else announce it in the word, with a request for a hand-off if woken past handoff_after_ns; park; again
 //! ```
 
-use super::{Lapse, Stamp, Tuned};
+use super::lapse::{Lapse, earlier};
+use super::limits::NAP_NS;
+use super::{Stamp, Tuned};
 use crate::events::Event;
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
@@ -75,6 +77,16 @@ pub(crate) trait SleepingLock: Sized {
     /// Returns whether the thread, if it slept now, would be woken. If not, it has yielded its CPU instead.
     fn may_sleep(_waiter: &Waiter<'_, Self>, _word: u32) -> bool {
         true
+    }
+
+    /// Returns whether the thread must not sleep for long on this word, since others rely on it.
+    fn is_warden(_waiter: &Waiter<'_, Self>, _word: u32) -> bool {
+        false
+    }
+
+    /// Returns whether the thread need no longer respect those for which a lock with this word is reserved.
+    fn is_left_alone(_waiter: &Waiter<'_, Self>, _word: u32) -> bool {
+        false
     }
 
     fn count(&self, event: Event);
@@ -149,15 +161,20 @@ impl<'a, L: SleepingLock> Waiter<'a, L> {
             self.since = L::Platform::now();
         }
         let lane = if self.is_first() { Lane::First } else { L::lane(self.mode) };
-        let parked = L::Platform::park(self.lock.word(), word, lane, self.lapse.or_at::<L::Platform>(deadline));
+        let mut deadline = self.lapse.or_at::<L::Platform>(deadline);
+        if L::is_warden(self, word) {
+            deadline = earlier::<L::Platform>(deadline, L::Platform::now() + u64::from(NAP_NS));
+        }
+        let parked = L::Platform::park(self.lock.word(), word, lane, deadline);
         self.lock.count_sleep(parked);
         self.woken |= parked == Parked::Woken;
     }
 
     /// Returns whether it is late from now on.
-    fn becomes_late(&mut self) -> bool {
+    fn becomes_late(&mut self, word: u32) -> bool {
         let may_be = self.woken && !self.late && self.since != 0;
-        self.late |= may_be && L::Platform::now().saturating_sub(self.since) >= self.settings.handoff_after_ns();
+        let waited_long = || L::Platform::now().saturating_sub(self.since) >= self.settings.handoff_after_ns();
+        self.late |= may_be && (waited_long() || L::is_left_alone(self, word));
         may_be && self.late
     }
 
@@ -187,7 +204,7 @@ impl<'a, L: SleepingLock> Waiter<'a, L> {
                 if L::give_up(self, word) {
                     return false;
                 }
-            } else if !self.becomes_late() {
+            } else if !self.becomes_late(word) {
                 // One that is late may find the lock free where others do not.
                 if L::may_sleep(self, word)
                     && let Some(word) = self.announce(word)

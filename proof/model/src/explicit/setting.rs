@@ -63,6 +63,8 @@ pub struct Machine {
     pub owners_leave: bool,
     /// Threads may rely on deadlines that pass to make progress: a thread may have vanished, or never comes.
     pub time_helps: bool,
+    /// Threads poll from time to time: if nothing else can happen, the next deadline passes.
+    pub naps_end: bool,
     /// Threads write into each other's stacks: a step may change all of them.
     pub stacks_are_shared: bool,
 }
@@ -75,6 +77,7 @@ impl Machine {
         spins_end: true,
         owners_leave: false,
         time_helps: false,
+        naps_end: false,
         stacks_are_shared: false,
     };
 
@@ -90,6 +93,7 @@ impl Machine {
                 "patient" => machine.spins_end = false,
                 "leaves" => machine.owners_leave = true,
                 "timely" => machine.time_helps = true,
+                "naps" => machine.naps_end = true,
                 "stacks-shared" => machine.stacks_are_shared = true,
                 _ => panic!("no such word of a machine: {word}"),
             }

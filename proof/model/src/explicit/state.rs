@@ -229,7 +229,8 @@ impl State {
                 Pending::Local | Pending::Unborn | Pending::Stopped | Pending::Done => {}
             }
         }
-        if self.threads[0].pending == Pending::Stopped && out[first..].iter().all(|choice| choice.rescue) {
+        let time_passes = self.threads[0].pending == Pending::Stopped || machine.naps_end;
+        if time_passes && out[first..].iter().all(|choice| choice.rescue) {
             out.extend(self.next_deadline());
         }
         false

@@ -10,7 +10,7 @@ pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call():
         meet(roles: [role]), behind(hold: hold, roles: [role]), overtaken(roles: [role]), reads_again(other: role),
         orphaned(flags: flags, hold: hold, roles: [role]), freed(hold: hold), full(), late_beside_upgrade(),
-        upgrade_beside_request();
+        upgrade_beside_request(), phase(sleep: [role], come: [role]);
         lock::<Raw>(call)
     }
 }
@@ -113,11 +113,12 @@ fn overtaken(roles: &'static [Role<Raw>]) {
 }
 
 const FULL: u32 = 1 << 20;
-const GENERATION: u32 = 0x3f << 21;
+const PHASE: u32 = 1 << 21;
+const GENERATION: u32 = 0x1f << 22;
 const HANDOFF: u32 = 1 << 29;
 const READERS: u32 = 1 << 30;
 const WRITERS: u32 = 1 << 31;
-const ALL: u32 = HANDOFF | READERS | WRITERS;
+const ALL: u32 = PHASE | HANDOFF | READERS | WRITERS;
 
 /// Gates that threads wait for, unknown to the locks.
 struct Gates([LoomU32; 2]);
@@ -196,6 +197,19 @@ fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
     guarded.raw.word().fetch_or(flags, Relaxed);
     forked();
     wait_behind(guarded, roles, hold.1).is_over();
+}
+
+/// The first thread has the lock when some `sleep`; its release may begin a phase. It writes again, while others come.
+fn phase(sleep: &'static [Role<Raw>], come: &'static [Role<Raw>]) {
+    let guarded = Guarded::keep();
+    let sleepers = set_stage(|| {
+        guarded.raw.lock();
+        guarded.allow_phase();
+        asleep(guarded, sleep)
+    });
+    wait_behind(guarded, come, WRITTEN_TWICE.1);
+    join(sleepers);
+    guarded.is_over();
 }
 
 /// Another thread comes between a thread's two read locks.

@@ -1,17 +1,35 @@
 //! The operations of the readers-writer lock other than reading and writing.
 
 use super::Who::{Reader, Upgradable};
-use super::{Engine, Pages, Role, Section, in_time, shared_role};
+use super::{Engine, FirstWord, Pages, Role, Section, in_time, shared_role};
 use crate::platform::saw;
+use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawRwSem;
-use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::platform::{Clock, Deadline, IntWord, Word};
+use turnwise::raw::{RawLock, RawRwLock, RawTimedRwLock};
 use turnwise::rwsem::Prefer::{self, Readers};
 
 type Raw<E> = RawRwSem<E>;
 
 /// Returns the role of this name.
 pub(crate) fn role<E: Engine>(name: &str) -> Role<Raw<E>> {
-    named! { name: read_first, upgradable, upgrade, upgrade_soon, downgrade, lower; shared_role(name) }
+    named! { name:
+        read_first, read_briefly, upgradable, upgrade, upgrade_soon, downgrade, lower; shared_role(name)
+    }
+}
+
+impl<E: Engine> Pages<Raw<E>> {
+    /// The caller has the write lock, and its next release may begin a phase: as if it had slept, and the last phase
+    /// were long over.
+    pub(crate) fn allow_phase(&self) {
+        const WRITERS: u32 = 1 << 31;
+        const LONG_AGO: u32 = 0xf0 << 16;
+        self.raw.word().fetch_or(WRITERS, Relaxed);
+        // SAFETY: in the `repr(C)` lock the owner's word follows the first.
+        let owner = unsafe { &*ptr::from_ref(&self.raw).cast::<E::U32>().add(1) };
+        owner.store(LONG_AGO, Relaxed);
+    }
 }
 
 /// Each of these ends what its name says; the caller holds the lock that way.
@@ -55,6 +73,13 @@ impl<E: Engine> Pages<Raw<E>> {
 pub(crate) fn read_first<E: Engine>(pages: &Pages<Raw<E>>) {
     assert!(pages.raw.read_with(Readers, None), "it waits without a deadline");
     pages.leave_reading_with(Readers);
+}
+
+/// Gives up before a warden that naps polls again.
+fn read_briefly<E: Engine>(pages: &Pages<Raw<E>>) {
+    if in_time(pages.raw.read_until(Deadline { clock: Clock::Monotonic, at: 1_000 })) {
+        pages.leave_reading();
+    }
 }
 
 fn upgradable<E: Engine>(pages: &Pages<Raw<E>>) {

@@ -9,7 +9,7 @@ use turnwise::rwsem::Prefer;
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call(stage, size):
         roles(who: [role]), tries_again(prefer: prefer), often(), forks(writes, who: [role], child: [role]),
-        beside(who: [role]), stops(holds, who: [role]), freed(),
+        beside(who: [role]), stops(holds, who: [role]), freed(), phase(who: [role], child: [role]),
     }
 }
 
@@ -22,6 +22,7 @@ fn prefer(name: &str) -> Prefer {
 }
 
 const COUNT: u64 = (1 << 21) - 1;
+const PHASE: u64 = 1 << 21;
 const UPGRADABLE: u64 = 1 << 27;
 const WRITER: u64 = 1 << 28;
 const HANDOFF: u64 = 1 << 29;
@@ -52,12 +53,29 @@ impl Guarded {
         saw_if(taken && spins && set & WRITERS != 0, "spun with a duty");
         saw_if(taken && spins && old & HANDOFF != 0, "spun while first");
         saw_if(is_stopped(0), "stopped");
+        let both = READERS | WRITERS;
+        assert!(new & PHASE == 0 || new & both == both, "a phase bars nobody, or nobody is woken after it: {new:#x}");
+        saw_if(new & PHASE != 0 && cleared & WRITER != 0, "released in a phase");
+        saw_if(cleared & PHASE != 0 && taken, "ended a phase as it entered");
+        saw_if(cleared & PHASE != 0 && !taken && !held, "ended a phase");
+        saw_if(new & PHASE != 0 && set & HANDOFF != 0, "requested in a phase");
         self.request.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
     }
 
     /// When all are done, the word is empty.
     fn settled(&'static self, stage: &CheckSetup) {
         stage.at_end(move || self.is_settled());
+    }
+
+    /// May fork while it has the lock by `own`. The child has none of the other threads: entries in the word for them
+    /// are void. Their counts and holds are not, and stay for ever: then nothing is checked, and this returns `false`.
+    fn forks_with(&self, own: u64) -> bool {
+        if fork() {
+            saw("forked");
+            self.request.vanish();
+            self.kept.set(u64::from(self.raw.word().peek()) & HELD != own);
+        }
+        !self.kept.get()
     }
 
     fn is_settled(&self) {
@@ -196,8 +214,7 @@ fn often(stage: &CheckSetup, size: Size) {
     stage.spawn_many(size.threads - 1, 1, move || write(guarded));
 }
 
-/// The first thread may fork while it has the lock. The child has none of the others, but some of its own: entries in
-/// the word for others are void. Their counts and holds are not, and stay for ever: then nothing is checked.
+/// The first thread may fork while it has the lock. The child has threads of its own.
 fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw>], child: &'static [Role<Raw>]) {
     let guarded = Guarded::keep(stage);
     stage.spawn(move || {
@@ -209,12 +226,7 @@ fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw
             guarded.raw.read();
             1
         };
-        if fork() {
-            saw("forked");
-            guarded.request.vanish();
-            guarded.kept.set(u64::from(guarded.raw.word().peek()) & (COUNT | UPGRADABLE | WRITER) != own);
-        }
-        if guarded.kept.get() {
+        if !guarded.forks_with(own) {
             return;
         }
         if writes {
@@ -224,13 +236,40 @@ fn forks(stage: &CheckSetup, size: Size, writes: bool, roles: &'static [Role<Raw
         }
     });
     start(stage, size.rounds, &guarded.pages, &roles[..size.threads - 1]);
-    for &role in child {
+    start_in_child(stage, guarded, child);
+    guarded.settled(stage);
+}
+
+fn start_in_child(stage: &CheckSetup, guarded: &'static Guarded, roles: &'static [Role<Raw>]) {
+    for &role in roles {
         stage.spawn_in_child(1, move || {
             if !guarded.kept.get() {
                 role(guarded);
             }
         });
     }
+}
+
+/// The first thread has the lock, and its release may begin a phase. It writes again, and may fork meanwhile. The
+/// others come once.
+fn phase(stage: &CheckSetup, size: Size, roles: &'static [Role<Raw>], child: &'static [Role<Raw>]) {
+    let guarded = Guarded::keep(stage);
+    stage.before(0, || {
+        guarded.raw.lock();
+        guarded.allow_phase();
+    });
+    stage.spawn(move || {
+        guarded.leave_writing();
+        for _ in 1..size.rounds {
+            guarded.raw.lock();
+            if !guarded.forks_with(WRITER) {
+                return;
+            }
+            guarded.leave_writing();
+        }
+    });
+    start(stage, 1, &guarded.pages, &roles[..size.threads - 1]);
+    start_in_child(stage, guarded, child);
     guarded.settled(stage);
 }
 
