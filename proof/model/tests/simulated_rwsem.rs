@@ -93,51 +93,6 @@ fn half_and_half_wait_a_bounded_time() {
     bounded(THREADS / 2);
 }
 
-/// Returns what the writer among these readers has on 2 CPUs of a fair share of the operations, and how long a thread
-/// waits at most, in nanoseconds.
-fn share_among(readers: usize, seed: u64) -> (f64, u64) {
-    const END_NS: u64 = 300_000_000;
-    let lock = Rc::new(RawRwSem::<Traced>::new_in());
-    let (counts, longest) = (Rc::new([Cell::new(0_u64), Cell::new(0)]), Rc::new(Cell::new(0)));
-    let thread = |number: usize| -> Box<dyn FnOnce()> {
-        let (lock, counts, longest) = (Rc::clone(&lock), Rc::clone(&counts), Rc::clone(&longest));
-        Box::new(move || {
-            while Traced::now() < END_NS {
-                let begin = Traced::now();
-                let release = if number == 0 {
-                    lock.lock();
-                    RawRwSem::unlock
-                } else {
-                    lock.read();
-                    RawRwSem::unlock_read as unsafe fn(&RawRwSem<Traced>)
-                };
-                longest.set(longest.get().max(Traced::now() - begin));
-                work(10);
-                let count = &counts[usize::from(number > 0)];
-                count.set(count.get() + 1);
-                // SAFETY: acquired above, in the mode that this ends.
-                unsafe { release(&lock) };
-                work(20);
-            }
-        })
-    };
-    let config = Config { slice_ns: 4_000_000, ..Config::new(2, seed) };
-    run(config, (0..=readers).map(thread).collect()).expect("everybody gets on");
-    let [writes, reads] = counts.each_ref().map(|count| count.get() as f64);
-    (writes * (readers + 1) as f64 / (writes + reads), longest.get())
-}
-
-#[test]
-fn a_writer_among_readers_has_half_of_its_share() {
-    for readers in [7, 31] {
-        for seed in 1..=3 {
-            let (share, longest) = share_among(readers, seed);
-            println!("{readers} readers, seed {seed}: share {share:.2}, longest wait {longest} ns");
-            assert!(share > 0.5, "{readers} readers, seed {seed}: the writer has {share:.2} of its share");
-        }
-    }
-}
-
 /// The lines of a section that is longer than any spin.
 const LONG: usize = 1_500;
 
