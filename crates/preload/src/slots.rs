@@ -19,17 +19,19 @@ static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(core::ptr::null_mut());
 /// How many slots each entry has: one for each CPU, up to 256, and a power of two.
 static EACH: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the slots of this entry, numbered from 1; none for 0.
+/// Returns the slots of this entry, numbered from 1; none for 0, and what a freed lock's memory may have.
 #[inline(always)]
 pub(crate) fn of(number: u32) -> &'static [Slot] {
-    if number == 0 {
+    let (each, index) = (EACH.load(Relaxed) as usize, number.wrapping_sub(1) as usize);
+    if index >= LOCKS {
         return &[];
     }
-    let (each, index) = (EACH.load(Relaxed) as usize, number as usize - 1);
     // ORDERING slots.mapped: pairs with the exchange in `map`: the pages are zeros.
     let first = SLOTS.load(Acquire);
-    // SAFETY: before `take` returned a number, from 1 to `LOCKS`, it mapped `LOCKS` entries of `EACH` slots for ever;
-    // zeros are closed slots.
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: `map` has mapped `LOCKS` entries of `EACH` slots, for ever; zeros are closed slots.
     unsafe { core::slice::from_raw_parts(first.add(index * each), each) }
 }
 
@@ -47,8 +49,8 @@ pub(crate) fn take(lock: usize) -> u32 {
 
 /// Takes the entry back from the lock at this address, if it has it.
 pub(crate) fn give_back(number: u32, lock: usize) {
-    if let Some(index) = number.checked_sub(1) {
-        let _ = LOCK_OF[index as usize].compare_exchange(lock, 0, Relaxed, Relaxed);
+    if let Some(of) = LOCK_OF.get(number.wrapping_sub(1) as usize) {
+        let _ = of.compare_exchange(lock, 0, Relaxed, Relaxed);
     }
 }
 

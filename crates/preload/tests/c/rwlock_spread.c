@@ -11,10 +11,10 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static long first, second;
 static int over;
 
-/* Whether the readers are spread: bytes 24..28, as docs/preload.md has them. */
+/* Whether the library has spread the readers: bytes 24..28, as docs/preload.md has them. */
 static int is_spread(pthread_rwlock_t *of)
 {
-    return __atomic_load_n((unsigned *)of + 6, __ATOMIC_RELAXED) & 1;
+    return getenv("LD_PRELOAD") && __atomic_load_n((unsigned *)of + 6, __ATOMIC_RELAXED) & 1;
 }
 
 static void read_once(pthread_rwlock_t *of)
