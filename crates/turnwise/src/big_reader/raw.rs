@@ -4,7 +4,7 @@
 use super::spreading::{Slot, Spreading};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
-use crate::rwsem::{Prefer, RawRwSem};
+use crate::rwsem::RawRwSem;
 use crate::wait::Tuned;
 
 /// The inner lock, on its own cache lines.
@@ -88,16 +88,13 @@ unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
     /// Acquires the lock for reading. A thread that reads must not call this again: a writer may have come in between.
     #[inline]
     fn read(&self) {
-        self.read_by(|| {
-            self.inner.lock.read();
-            true
-        });
+        let _ = self.enter() || self.read_gathered(None);
     }
 
     /// Acquires the lock for reading, unless a writer holds it or waits.
     #[inline]
     fn try_read(&self) -> bool {
-        self.read_by(|| self.inner.lock.try_read())
+        self.enter() || self.inner.lock.try_read()
     }
 
     #[inline]
@@ -115,7 +112,7 @@ unsafe impl<const N: usize, P: Platform> RawRwLock for RawBigReaderLock<N, P> {
 unsafe impl<const N: usize, P: Platform> RawTimedRwLock for RawBigReaderLock<N, P> {
     #[inline]
     fn read_until(&self, deadline: Deadline) -> bool {
-        self.read_by(|| self.inner.lock.read_with(Prefer::Writers, Some(deadline)))
+        self.enter() || self.read_gathered(Some(deadline))
     }
 }
 
@@ -147,19 +144,14 @@ unsafe impl<const N: usize, P: Platform> Spreading for RawBigReaderLock<N, P> {
 impl<const N: usize, P: Platform> RawBigReaderLock<N, P> {
     const HAS_SLOTS: () = assert!(N.is_power_of_two() && N <= 256, "slots are found by the bits of a CPU's number");
 
-    /// Acquires the lock for reading, if the lock is gathered by acquiring the inner lock.
-    #[inline(always)]
-    fn read_by(&self, inner: impl FnOnce() -> bool) -> bool {
-        if self.enter() {
-            return true;
-        }
-        let met = self.inner.lock.readers() != 0;
-        let taken = inner();
-        if taken && met && self.is_due() {
+    /// Acquires the inner lock for reading; spreads the lock if that is due.
+    fn read_gathered(&self, deadline: Option<Deadline>) -> bool {
+        let met = self.inner.lock.read_and_meet(deadline);
+        if met == Some(true) && self.is_due() {
             // SAFETY: contract of `spread`: just acquired.
             unsafe { Spreading::spread(self) }
         }
-        taken
+        met.is_some()
     }
 
     /// Spreads the lock now, as readers would eventually. It waits like a reader.

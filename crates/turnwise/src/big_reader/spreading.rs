@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! read    gate == SPREAD, and the slot of this CPU is OPEN: slot + 1
-//!         else the inner read lock; met readers there for the spread_after-th time since a write: spread
+//!         else the inner read lock; met readers there often enough since the last write: spread
 //! unlock  reader: not SPREAD: the inner lock; else slot - 1 if it is OPEN, else gate - 1
 //! write   the inner write lock; not free: gather if SPREAD, and again after announcing itself, before it parks
 //! spread  (with the inner read lock, which stays behind as the crowd's) MOVING; zero the slots; SPREAD; open them,
@@ -78,8 +78,9 @@ const STAMP: Stamp = Stamp { bits: 0x3f << 26, flags: MOVING };
 const MOST: i32 = 1 << 11;
 
 /// How often readers of a gathered lock meet others between two writes, for each slot, before one spreads the lock: to
-/// open and close a slot costs about as much as a few reads of a contended lock.
-pub const SPREAD_AFTER: u32 = 16;
+/// open and close a slot costs about as much as a few reads of a contended lock. A thread counts one meeting of so many,
+/// with any locks, to keep off the lock's cache line; the number is prime, since threads read several locks in turn.
+pub const SPREAD_AFTER: u32 = 17;
 
 /// The slot of the readers of one or more CPUs, on its own cache lines. All-zero bytes are a closed slot.
 ///
@@ -118,8 +119,8 @@ pub unsafe trait Spreading {
     /// Returns the gate.
     fn gate(&self) -> &<Self::Platform as Platform>::U32;
 
-    /// Returns how often readers of the gathered lock have met others since the last write; racing additions may be
-    /// lost.
+    /// Returns how many meetings of readers in the gathered lock were counted since the last write; racing additions may
+    /// be lost.
     fn met(&self) -> &<Self::Platform as Platform>::U32;
 
     /// Returns the inner lock.
@@ -156,10 +157,15 @@ pub unsafe trait Spreading {
     /// [spread](Self::spread) the lock.
     #[inline]
     fn is_due(&self) -> bool {
+        let Some(me) = Self::Platform::me() else { return false };
+        let meetings = me.slot.private.meetings.replace((me.slot.private.meetings.get() + 1) % SPREAD_AFTER);
+        if meetings != 0 {
+            return false;
+        }
         let slots = self.slots().len().max(Self::Platform::hint(Hint::Cpus) as usize) as u32;
         let times = self.met().load(Relaxed);
         // Not with crowds of readers that would not find room in slots.
-        let due = times >= SPREAD_AFTER * slots && self.inner().readers() < MOST.cast_unsigned();
+        let due = times >= slots && self.inner().readers() < MOST.cast_unsigned();
         self.met().store(if due { 0 } else { times + 1 }, Relaxed);
         due
     }

@@ -39,6 +39,8 @@ pub(crate) struct Private {
     /// The thread's quantum on its CPU, with the lock that it last contended for.
     #[cfg(feature = "spin")]
     pub(crate) yield_interval: Cell<YieldInterval>,
+    /// How often it has met other readers, as [`crate::big_reader`] counts that.
+    pub(crate) meetings: Cell<u32>,
 }
 
 impl Private {
@@ -50,6 +52,7 @@ impl Private {
         self.waited.set(Waited::NOWHERE);
         #[cfg(feature = "spin")]
         self.yield_interval.set(YieldInterval::NEW);
+        self.meetings.set(0);
     }
 
     pub(crate) const fn new() -> Self {
@@ -59,6 +62,7 @@ impl Private {
             waited: Cell::new(Waited::NOWHERE),
             #[cfg(feature = "spin")]
             yield_interval: Cell::new(YieldInterval::NEW),
+            meetings: Cell::new(0),
         }
     }
 }

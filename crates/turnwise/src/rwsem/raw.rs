@@ -271,6 +271,17 @@ impl<P: Platform> RawRwSem<P> {
         self.word.fetch_add(1, Acquire)
     }
 
+    /// Acquires the lock for reading, or gives up at the deadline if there is one (`None`); returns whether it met
+    /// other readers, and no writer.
+    #[inline]
+    pub(crate) fn read_and_meet(&self, deadline: Option<Deadline>) -> Option<bool> {
+        let found = self.count_in();
+        let barred = found & Prefer::Writers.barred() != 0;
+        let taken = !barred || !self.take_back(Prefer::Writers);
+        let got = self.counters.acquisition_by(taken, || self.read_slow(Prefer::Writers, deadline, &Tuned::POLICY));
+        got.then_some(!barred && found & COUNT != 0)
+    }
+
     /// Undoes the addition of [`RawRwSem::enter`]; returns whether it did. If nothing bars the caller any longer, the
     /// addition stands, and it has the lock: else a writer that has left would find it held by a thread that leaves.
     #[cold]

@@ -117,8 +117,8 @@ macro_rules! table {
 
 table! {
     /// The longest spin before sleeping, for each CPU that the threads may run on: a queue of spinners is at most as
-    /// long as the number of CPUs, and each spinner has one batch. SQLite loses up to 9% and sysbench's threads up to
-    /// 39% with 20 us on two CPUs, and Tokyo Cabinet's in-memory hash loses seven eighths with 5 ms.
+    /// long as the number of CPUs, and each spinner has one batch. On two CPUs no program shows it; on 16 to 224
+    /// simulated ones throughput is a third with 1 us, and as good with 20 us and 1 ms (`docs/lab/README.md`, 0086).
     spin_ns_per_cpu = 100_000 ns, 0..=1_000_000_000;
     /// How long a spinner waits for any one section: about what a sleep and the wake-up cost the waiter. Once a section
     /// was longer, it is an eighth of this value, until one was shorter. Tokyo Cabinet's B+ tree loses 20% with twice
