@@ -1,5 +1,6 @@
 //! The big-reader lock: for data that many CPUs read all the time and that is hardly ever written.
 
+mod inner;
 mod raw;
 mod spreading;
 

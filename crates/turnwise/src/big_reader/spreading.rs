@@ -43,7 +43,7 @@
 //!    the slots' counts before it clears the gate, and takes off the crowd's, and those of the gate, afterwards. So the
 //!    count is never too small, and exact in the end.
 //! 5. A writer that announced itself in the inner lock, and a spreader that has opened the slots, both change the inner
-//!    word next ([`RawRwSem::writer_waits`]): the one that comes second sees what the first did, and gathers.
+//!    word next (`inner.rs`): the one that comes second sees what the first did, and gathers.
 //! 6. A release does not touch the lock after the operation that releases it, except for a wake-up by address.
 //! 7. `MOVING` with another generation was inherited in a `fork`, without its thread. A gatherer starts over: the
 //!    counts of closed slots stay until the lock is spread again.
@@ -59,6 +59,7 @@
 //! - P2. While no writer comes, a reader of a spread lock never waits: it enters and leaves by an exchange in a slot.
 //! - P3. Only writers wait for a thread that spreads or gathers.
 
+use super::inner::{count_more, writer_waits};
 use crate::platform::{Deadline, Hint, IntWord, Platform, Word};
 use crate::raw::{RawLock, RawRwLock};
 use crate::rwsem::RawRwSem;
@@ -78,8 +79,8 @@ const STAMP: Stamp = Stamp { bits: 0x3f << 26, flags: MOVING };
 const MOST: i32 = 1 << 11;
 
 /// How often readers of a gathered lock meet others between two writes, for each slot, before one spreads the lock: to
-/// open and close a slot costs about as much as a few reads of a contended lock. A thread counts one meeting of so many,
-/// with any locks, to keep off the lock's cache line; the number is prime, since threads read several locks in turn.
+/// open and close a slot costs about as much as a few reads of a contended lock. A thread counts every 17th of its
+/// meetings, with any locks, to keep off the lock's cache line: a prime, since threads read several locks in turn.
 pub const SPREAD_AFTER: u32 = 17;
 
 /// The slot of the readers of one or more CPUs, on its own cache lines. All-zero bytes are a closed slot.
@@ -119,8 +120,8 @@ pub unsafe trait Spreading {
     /// Returns the gate.
     fn gate(&self) -> &<Self::Platform as Platform>::U32;
 
-    /// Returns how many meetings of readers in the gathered lock were counted since the last write; racing additions may
-    /// be lost.
+    /// Returns how many meetings of readers in the gathered lock were counted since the last write; racing additions
+    /// may be lost.
     fn met(&self) -> &<Self::Platform as Platform>::U32;
 
     /// Returns the inner lock.
@@ -203,7 +204,7 @@ pub unsafe trait Spreading {
         // the slots open.
         if gate.compare_exchange(SPREAD | moving, SPREAD, Release, Relaxed).is_err() {
             gather_moving(self);
-        } else if self.inner().writer_waits() {
+        } else if writer_waits(self.inner()) {
             self.gather();
         }
     }
@@ -238,7 +239,7 @@ pub unsafe trait Spreading {
     fn write(&self, deadline: Option<Deadline>, settings: &Tuned) -> bool {
         gathers(self);
         let before_sleep = || {
-            self.inner().writer_waits();
+            writer_waits(self.inner());
             self.gather();
         };
         let taken = self.inner().write_between(deadline, settings, &before_sleep);
@@ -327,11 +328,13 @@ fn gather_moving<L: Spreading + ?Sized>(lock: &L) {
     // ORDERING big_reader.close: pairs with big_reader.leave: those that left by this slot are done.
     let close = |slot: &Slot<L::Platform>| slot.count.fetch_and(!OPEN, Acquire) & SLOT_COUNT;
     let inside = lock.slots().iter().fold(0, |sum: u32, slot| sum.wrapping_add(close(slot)));
-    lock.inner().count_more(readers(inside));
+    count_more(lock.inner(), readers(inside));
     // ORDERING big_reader.gathered: pairs with big_reader.gate: those that left by the gate are done; and with the load
     // in `leave`, and the first exchange in `spread`.
     let gate = lock.gate().swap(0, AcqRel);
-    for _ in left_by(gate)..=0 {
+    // More only if a thread has released what it did not have.
+    let most = lock.inner().readers().cast_signed();
+    for _ in 0..(1 - left_by(gate)).min(most) {
         // SAFETY: contract of `unlock_read`: the inner lock has a read lock for each of them, and the crowd's.
         unsafe { lock.inner().unlock_read() };
     }

@@ -10,6 +10,7 @@ mod wake;
 pub use guard::RwSemUpgradableGuard;
 pub use prefer::Prefer;
 pub use raw::RawRwSem;
+pub(crate) use raw::{HANDOFF, WRITERS};
 
 use crate::lock::{LockGuard, MappedLockGuard};
 use crate::order::How;

@@ -79,16 +79,16 @@ use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, Word};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock, RawTimedRwLock};
 use crate::wait::{Lapse, Stamp, Tuned};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
 pub(super) const FULL: u32 = 1 << 20;
 pub(super) const GENERATION: u32 = 0x3f << 21;
 pub(super) const UPGRADABLE: u32 = 1 << 27;
 pub(super) const WRITER: u32 = 1 << 28;
-pub(super) const HANDOFF: u32 = 1 << 29;
+pub(crate) const HANDOFF: u32 = 1 << 29;
 pub(super) const READERS: u32 = 1 << 30;
-pub(super) const WRITERS: u32 = 1 << 31;
+pub(crate) const WRITERS: u32 = 1 << 31;
 /// The flags on which threads without the lock rely.
 const FLAGS: u32 = HANDOFF | READERS | WRITERS;
 /// The bits that show that the lock is held, or appears to be.
@@ -109,7 +109,7 @@ pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 /// ```
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
-    pub(super) word: P::U32,
+    pub(crate) word: P::U32,
     /// The token of the writer that has the lock, or of one that had it: never cleared, so that a release is one
     /// exchange.
     #[cfg(feature = "spin")]
@@ -334,18 +334,6 @@ impl<P: Platform> RawRwSem<P> {
     pub(crate) fn write_between(&self, deadline: Option<Deadline>, settings: &Tuned, before_sleep: &dyn Fn()) -> bool {
         let taken = self.take(0, WRITER).is_ok() && self.own();
         self.counters.acquisition_by(taken, || self.write_slow(deadline, settings, before_sleep))
-    }
-
-    /// Changes the word, to what it is; returns whether a hand-off is pending, or a writer may sleep.
-    pub(crate) fn writer_waits(&self) -> bool {
-        // ORDERING rwsem.announced: of two threads that do this after what the other must see, the second sees it.
-        self.word.fetch_or(0, AcqRel) & (HANDOFF | WRITERS) != 0
-    }
-
-    /// Counts more readers, for a caller to whom one of the count belongs before and after.
-    pub(crate) fn count_more(&self, readers: i32) {
-        // ORDERING rwsem.unlock_read: pairs with rwsem.write: a writer comes after what the caller has seen.
-        self.word.fetch_add(readers.cast_unsigned(), Release);
     }
 
     /// Returns the number of readers, threads included that are about to undo their addition.
