@@ -22,15 +22,13 @@ static EACH: AtomicU32 = AtomicU32::new(0);
 /// Returns the slots of this entry, numbered from 1; none for 0, and what a freed lock's memory may have.
 #[inline(always)]
 pub(crate) fn of(number: u32) -> &'static [Slot] {
-    let (each, index) = (EACH.load(Relaxed) as usize, number.wrapping_sub(1) as usize);
-    if index >= LOCKS {
-        return &[];
-    }
-    // ORDERING slots.mapped: pairs with the exchange in `map`: the pages are zeros.
+    let index = number.wrapping_sub(1) as usize;
+    // ORDERING slots.mapped: pairs with the exchange in `map`: the pages are zeros, and `EACH` is known.
     let first = SLOTS.load(Acquire);
-    if first.is_null() {
+    if index >= LOCKS || first.is_null() {
         return &[];
     }
+    let each = EACH.load(Relaxed) as usize;
     // SAFETY: `map` has mapped `LOCKS` entries of `EACH` slots, for ever; zeros are closed slots.
     unsafe { core::slice::from_raw_parts(first.add(index * each), each) }
 }
