@@ -182,8 +182,8 @@ type Entry = (PathBuf, Vec<u8>, u32);
 struct Changed<'a> {
     /// The folder of the drop-in, which goes with its last file.
     folder: &'a Path,
-    /// `None`: there was no such file.
-    before: Vec<(PathBuf, Option<Entry>)>,
+    /// The content, and who may use it; `None`: there was no such file.
+    before: Vec<(PathBuf, Option<(Vec<u8>, u32)>)>,
 }
 
 impl Changed<'_> {
@@ -206,7 +206,7 @@ impl Changed<'_> {
     /// Keeps a file as it is.
     fn keep(&mut self, path: &Path) -> Result<()> {
         let found = match fs::read(path) {
-            Ok(content) => Some((path.to_owned(), content, fs::metadata(path)?.mode() & 0o777)),
+            Ok(content) => Some((content, fs::metadata(path)?.mode() & 0o777)),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
@@ -218,7 +218,7 @@ impl Changed<'_> {
     fn take_back(&self) -> Result<()> {
         for (path, before) in &self.before {
             match before {
-                Some((path, content, mode)) => write_for_all(path, content, *mode)?,
+                Some((content, mode)) => write_for_all(path, content, *mode)?,
                 None if path.exists() => {
                     fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))?;
                 }
