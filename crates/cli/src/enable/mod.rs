@@ -175,6 +175,9 @@ fn takes(program: &Path, library: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A file's content, and who may use it.
+type Content = (Vec<u8>, u32);
+
 /// A file: its path, its content, and who may use it.
 type Entry = (PathBuf, Vec<u8>, u32);
 
@@ -182,8 +185,8 @@ type Entry = (PathBuf, Vec<u8>, u32);
 struct Changed<'a> {
     /// The folder of the drop-in, which goes with its last file.
     folder: &'a Path,
-    /// The content, and who may use it; `None`: there was no such file.
-    before: Vec<(PathBuf, Option<(Vec<u8>, u32)>)>,
+    /// `None`: there was no such file.
+    before: Vec<(PathBuf, Option<Content>)>,
 }
 
 impl Changed<'_> {

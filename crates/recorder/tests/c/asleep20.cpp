@@ -15,8 +15,17 @@ static void consume()
 {
     tid = my_tid();
     ready.wait();
+    tid = my_tid();
     items.acquire();
+    tid = my_tid();
     flag.wait(0);
+}
+
+/* Until the consumer sleeps in its next wait. */
+static void await_next()
+{
+    await_asleep(&tid);
+    tid = 0;
 }
 
 __attribute__((noinline)) static void release()
@@ -30,11 +39,11 @@ __attribute__((noinline)) static void release()
 int main()
 {
     std::thread consumer(consume);
-    await_asleep(&tid);
+    await_next();
     ready.count_down();
-    usleep(20000);
+    await_next();
     items.release();
-    usleep(20000);
+    await_next();
     flag = 1;
     flag.notify_one();
     consumer.join();
