@@ -301,6 +301,8 @@ impl<P: Platform> RawMutex<P> {
         if let Some(watcher) = crate::live::watcher::<P>() {
             (watcher.released)(address.addr());
         }
+        #[cfg(feature = "spin")]
+        crate::wait::owner_yields::<P>();
     }
 
     /// Releases the lock and hands it to the longest-sleeping waiter, if there is one; newcomers cannot take it.

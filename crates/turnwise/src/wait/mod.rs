@@ -25,4 +25,4 @@ pub use settings::Tuned;
 pub(crate) use stamp::Stamp;
 pub(crate) use waiter::{Found, SleepingLock, Waiter};
 #[cfg(feature = "spin")]
-pub(crate) use yield_interval::yield_after_interval;
+pub(crate) use yield_interval::{owner_yields, yield_after_interval};

@@ -141,6 +141,11 @@ table! {
     /// such slices; with this they take turns a hundred times as often, for one context switch a turn. A spinner of
     /// a spin lock without a deadline and without back-off yields as often.
     yield_after_ns = 64_000 ns, 1..=1_000_000_000;
+    /// Experiment: how often a thread yields its CPU for an owner that is off its own.
+    off_yields = 1 yields, 0..=1_000_000;
+    /// Experiment: an owner that has run for this many intervals since its last yield yields at the release that it is
+    /// asked for. 0: not at all.
+    owner_intervals = 8 intervals, 0..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again requests a hand-off.
     handoff_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
     /// How long a free lock stays reserved for a thread that does not come: hundreds of times the length of a wake-up,

@@ -43,7 +43,8 @@ impl<L: SleepingLock> Waiter<'_, L> {
     fn spins(&mut self, deadline: Option<Deadline>) -> Result<Event, Event> {
         let Some(me) = L::Platform::me() else { return Err(Event::SpinLeftOut) };
         let (lock, private) = (self.lock, &me.slot.private);
-        let begin = yield_after_interval::<L::Platform>(private, self.address(), L::Platform::now(), self.settings);
+        let (address, now, settings) = (self.address(), L::Platform::now(), self.settings);
+        let begin = yield_after_interval::<L::Platform>(private, address, now, settings, || self.ask_owner());
         if self.owner_stays_off() {
             return Err(Event::SpinOffCpu);
         }
@@ -80,14 +81,30 @@ impl<L: SleepingLock> Waiter<'_, L> {
         (word, L::found(self, word))
     }
 
+    /// Has the owner's release wake a sleeper, and yield its CPU if it has long run.
+    fn ask_owner(&mut self) {
+        let (word, found) = self.look();
+        if policy().owner_intervals != 0 && matches!(found, Found::Held(Some(_))) {
+            let _ = self.announce(word);
+        }
+    }
+
     /// Returns whether the owner is off its CPU, even after this thread has yielded its own.
     fn owner_stays_off(&self) -> bool {
         let off = |owner| L::Platform::on_cpu(owner) == OnCpu::NotRunning;
         let is_off = || matches!(self.look().1, Found::Held(Some(owner)) if off(owner));
-        is_off() && {
-            L::Platform::pause(Pause::Offer);
-            is_off()
-        }
+        let mut left = policy().off_yields;
+        is_off()
+            && loop {
+                if left == 0 {
+                    break true;
+                }
+                left -= 1;
+                L::Platform::pause(Pause::Offer);
+                if !is_off() {
+                    break false;
+                }
+            }
     }
 
     /// Waits in the queue, then as its head.

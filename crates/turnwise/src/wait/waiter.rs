@@ -143,7 +143,7 @@ impl<'a, L: SleepingLock> Waiter<'a, L> {
     }
 
     /// Announces in the word that it is about to sleep; returns the word, or `None` if it changed meanwhile.
-    fn announce(&mut self, word: u32) -> Option<u32> {
+    pub(super) fn announce(&mut self, word: u32) -> Option<u32> {
         let requests = self.late && word & L::PENDING == 0;
         let flags = L::flag(self.mode) | if requests { L::HANDOFF } else { 0 };
         let new = L::STAMP.with::<L::Platform>(word, flags);

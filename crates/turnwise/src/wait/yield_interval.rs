@@ -11,7 +11,13 @@ use crate::platform::{Pause, Platform};
 /// gap, so a gap is longer than two slices and a whole spin: if queued threads, or those that rarely compete, seemed to
 /// come out of gaps, none would ever yield its CPU, and threads that sleep or wait for a CPU would wait until a
 /// hand-off request (`docs/lab/0050-turns-that-never-ended.md`).
-pub(crate) fn yield_after_interval<P: Platform>(private: &Private, address: usize, now: u64, settings: &Tuned) -> u64 {
+pub(crate) fn yield_after_interval<P: Platform>(
+    private: &Private,
+    address: usize,
+    now: u64,
+    settings: &Tuned,
+    ask: impl FnOnce(),
+) -> u64 {
     let YieldInterval { address: of, since, seen } = private.yield_interval.get();
     let (yield_after_ns, waited_ns) = (settings.yield_after_ns(), now.saturating_sub(seen));
     let gap = of != address || waited_ns > 2 * yield_after_ns + settings.spin_ns::<P>();
@@ -19,9 +25,27 @@ pub(crate) fn yield_after_interval<P: Platform>(private: &Private, address: usiz
         private.yield_interval.set(YieldInterval { address, since, seen: now });
         return now;
     }
-    let now = if gap { now } else { yield_bounded::<P>() };
+    let now = if gap {
+        now
+    } else {
+        ask();
+        yield_bounded::<P>()
+    };
     private.yield_interval.set(YieldInterval { address, since: now, seen: now });
     now
+}
+
+/// Yields the CPU of a thread that has released a lock for which another waits, if it has long run.
+#[cold]
+pub(crate) fn owner_yields<P: Platform>() {
+    let intervals = super::policy().owner_intervals;
+    let Some(me) = P::me().filter(|_| intervals != 0) else { return };
+    let mut interval = me.slot.private.yield_interval.get();
+    if P::now().saturating_sub(interval.since) > intervals * super::policy().yield_after_ns {
+        interval.since = yield_bounded::<P>();
+        interval.seen = interval.since;
+        me.slot.private.yield_interval.set(interval);
+    }
 }
 
 /// Yields the CPU; returns the time at which the thread has it again.
@@ -40,7 +64,7 @@ mod tests {
 
     /// Waits for `address` at each of these times, none of which is the clock's; returns when the thread continued.
     fn waits<const N: usize>(private: &Private, address: usize, times: [u64; N]) -> [u64; N] {
-        times.map(|now| yield_after_interval::<Native>(private, address, now, &Tuned::POLICY))
+        times.map(|now| yield_after_interval::<Native>(private, address, now, &Tuned::POLICY, || ()))
     }
 
     #[test]
