@@ -6,7 +6,7 @@ mod promela;
 mod run;
 mod times;
 
-use crate::command::{entries, rows};
+use crate::command::{entries, rows, skipped};
 use crate::root::read;
 use anyhow::{Result, ensure};
 use clap::Subcommand;
@@ -70,7 +70,7 @@ pub(crate) enum Chore {
         /// Minutes to hours instead of seconds
         #[arg(long)]
         wide: bool,
-        /// Locks, as the tests call them (mutex, rwsem, preload_cond, ...); all unless some are named
+        /// Locks, as the tests call them (mutex, rwsem, preload_cond, ...), or orders; all unless some are named
         lock: Vec<String>,
     },
 }
@@ -100,6 +100,9 @@ static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| rows(include_str!("steps.to
 const MODELS: &str =
     "cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output";
 
+/// The axiomatic check of `proof/orders`, as `cargo xtask models` calls it.
+const ORDERS: &str = "orders";
+
 impl Chore {
     /// Runs it; `true` if it succeeded.
     pub(crate) fn run(&self) -> Result<bool> {
@@ -120,21 +123,38 @@ impl Chore {
 }
 
 /// Runs the models, and prints the results of each lock; returns `true` if all hold.
-fn models(is_wide: bool, locks: &[String]) -> Result<bool> {
-    let is_asked = is_wide && (locks.is_empty() || locks.iter().any(|lock| lock == promela::LOCK));
+fn models(is_wide: bool, named: &[String]) -> Result<bool> {
+    let is_named = |name: &str| named.iter().any(|lock| lock == name);
+    let all = is_wide && named.is_empty();
+    let is_asked = all || is_wide && is_named(promela::LOCK);
     let is_found = !is_asked || promela::models()?;
+    let is_ordered = !(all || is_named(ORDERS)) || axiomatic(is_wide)?;
+    let locks: Vec<_> = named.iter().filter(|lock| *lock != ORDERS).cloned().collect();
+    if locks.is_empty() && !named.is_empty() {
+        return Ok(is_ordered);
+    }
     let folder = std::path::absolute("target/models")?;
     let _ = std::fs::remove_dir_all(&folder); // there may be none
     std::fs::create_dir_all(&folder)?;
     let wide = if is_wide { "TURNWISE_MODEL_WIDE=1 " } else { "" };
     let exact = if locks.is_empty() { "" } else { " --exact" };
     let line = format!("TURNWISE_MODEL_TABLE='{}' {wide}{MODELS}{exact}", folder.display());
-    let done = follow(&line, locks, None, &mut std::io::stdout())?;
+    let done = follow(&line, &locks, None, &mut std::io::stdout())?;
     let mut rows = entries(&folder)?.iter().map(read).collect::<Result<Vec<_>>>()?;
     rows.sort();
     ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
-    Ok(done.success && is_found)
+    Ok(done.success && is_found && is_ordered)
+}
+
+/// Checks the orderings against RC11 and Armv8; returns `true` if they hold, or Python is missing.
+fn axiomatic(is_wide: bool) -> Result<bool> {
+    if let Err(why) = skipped(crate::command::need("python3", "python3"))? {
+        println!("SKIPPED: the axiomatic check: {why}");
+        return Ok(true);
+    }
+    let wide = if is_wide { " --wide" } else { "" };
+    Ok(follow(&format!("python3 proof/orders/check.py{wide}"), &[], None, &mut std::io::stdout())?.success)
 }
 
 /// Names of steps and of their groups.
