@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
 /// The version of the schema, which grows when an older reader would misunderstand a newer profile.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The index in [`Profile::locks`].
 pub type LockId = u32;
@@ -46,8 +46,8 @@ pub struct Profile {
     /// What threads slept on that is neither a lock nor a condition variable, by total time, longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<Awaited>,
-    /// Pairs of locks that were taken in both orders.
-    pub inversions: Vec<Inversion>,
+    /// Orders of locks that lead back to their beginning.
+    pub cycles: Vec<LockCycle>,
     /// Cache lines with more than one busy lock.
     pub shared_lines: Vec<SharedLine>,
     /// Threads that waited for one another when the recording ended.
@@ -378,17 +378,33 @@ pub struct Condition {
     pub wait: Distribution,
 }
 
-/// Two locks taken in both orders: a possible deadlock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Inversion {
-    /// The lock taken first here, second there.
-    pub a: LockId,
-    /// The lock taken second here, first there.
-    pub b: LockId,
-    /// Where `b` was taken under `a`.
-    pub b_under_a: SiteId,
-    /// Where `a` was taken under `b`.
-    pub a_under_b: SiteId,
+/// A possible deadlock: in each step a thread takes the lock that is held in the next step, and in the last one that of
+/// the first. Threads that stand in all steps at once wait for one another forever.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LockCycle {
+    /// The steps; at least two.
+    pub steps: Vec<CycleStep>,
+}
+
+/// A step of a [`LockCycle`].
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CycleStep {
+    /// The lock that is held.
+    pub held: LockId,
+    /// Where it was taken.
+    pub held_at: SiteId,
+    /// Where the lock of the next step is taken under it.
+    pub taken_at: SiteId,
+    /// The threads that did so.
+    pub threads: Vec<ThreadId>,
+}
+
+impl LockCycle {
+    /// Returns each step, with the lock that is taken in it.
+    pub fn orders(&self) -> impl Iterator<Item = (&CycleStep, LockId)> {
+        let next = self.steps.iter().cycle().skip(1).map(|step| step.held);
+        self.steps.iter().zip(next)
+    }
 }
 
 /// A cycle of waits: each thread waits for a lock that the next one holds, and the last for one that the first holds.

@@ -80,8 +80,10 @@ impl Held {
 pub(crate) struct HeldLocks {
     /// The first is never held. (The array comes first, so that reaching an element takes no separate address.)
     held: [Held; HELD + 1],
+    /// The number of locks that the thread is known to hold, but which are not in `held` for lack of room.
+    forgotten: AtomicUsize,
     /// Puts the following fields on one cache line.
-    apart: [u64; 4],
+    apart: [u64; 3],
     /// The number of locks in `held`.
     depth: AtomicUsize,
 }
@@ -116,6 +118,7 @@ impl HeldLocks {
     /// Begins with the thread of this number.
     pub(crate) fn begin(&self, index: u32) {
         self.end();
+        self.forgotten.store(0, Relaxed);
         self.held[0].lock.store(NEVER_HELD, Relaxed);
         self.held[0].context.store(u64::from(index) << 48 | u64::from(NO_LINE), Relaxed);
     }
@@ -123,6 +126,22 @@ impl HeldLocks {
     /// Forgets all locks.
     pub(crate) fn end(&self) {
         self.depth.store(0, Relaxed);
+    }
+
+    /// Returns whether the thread holds locks that are forgotten: under which of them it takes others is not known.
+    #[inline(always)]
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.forgotten.load(Relaxed) != 0
+    }
+
+    /// Notes that the oldest lock is forgotten.
+    pub(crate) fn forget_one(&self) {
+        self.forgotten.store(self.forgotten.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Notes that the thread releases a lock that it is not known to hold: a forgotten one, if there are any.
+    pub(crate) fn release_unknown(&self) {
+        self.forgotten.store(self.forgotten.load(Relaxed).saturating_sub(1), Relaxed);
     }
 
     #[inline(always)]

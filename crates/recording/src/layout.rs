@@ -6,7 +6,7 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// The version of the layout, which grows with every change.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The longest file. It grows as it is written.
 pub const FILE_BYTES: u64 = 4 << 30;
 
@@ -161,6 +161,9 @@ pub const STEP_END: u32 = 9;
 /// [`Step::what`]: the acquisition that follows waited. The recorder took [`Step::of`] ticks to look before the
 /// wait, and took notes for [`Step::ticks`] after it, with the lock held.
 pub const STEP_WAITED: u32 = 10;
+
+/// [`Edge::acquisition`]: all edges of the acquisition are written.
+pub const LAST_EDGE: u32 = 1 << 31;
 
 /// [`Episode::flags`]: the lock was eventually acquired.
 pub const ACQUIRED: u32 = 1;
@@ -493,16 +496,18 @@ records! {
         reserved: u32,
     }
 
-    /// A thread acquired one lock while it held another.
+    /// A thread acquired one lock while it held another. Of a thread that held several, there is an edge for each: the
+    /// other locks guard an edge, as whoever holds one of them keeps away others that would.
     Edge as EdgeCopy {
-        /// The [`Entry`] of the lock that it held.
+        /// The [`Entry`] of the lock that it held; of the acquired lock, if the thread held that already.
         held: u32,
         /// The [`Entry`] of the lock that it acquired.
         acquired: u32,
         /// The thread.
         thread: u32,
-        /// 1; 0: not written yet.
-        seen: u32,
+        /// The number that the edges of one acquisition have in common among the thread's, and [`LAST_EDGE`] in the last
+        /// of them; 0: not written yet.
+        acquisition: u32,
     }
     /// A thread's next operation. Steps follow one another in stretches, each from a [`STEP_BEGIN`] to a [`STEP_END`]
     /// or to the end of the thread's steps; a thread holds no lock where a stretch begins. The recorder's own work lies
