@@ -1,6 +1,6 @@
-//! Hazards: what a run shows of deadlocks that are possible, or happened.
+//! Hazards: what a run shows of deadlocks that are possible, or happened, and of misuse.
 
-use crate::model::{CycleStep, LockCycle, LockId, Profile, StuckWait, ThreadId};
+use crate::model::{CycleStep, LockCycle, LockId, Misuse, MisuseKind, Profile, StuckWait, ThreadId};
 use crate::output::{deadlocks, names};
 use crate::template::{Serde, Words, context};
 use serde::Serialize;
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// A hazard, with all names.
 #[derive(Debug, Serialize)]
 pub struct Hazard {
-    /// `cycle`: orders of locks that lead back to their beginning; `deadlock`: threads that waited for one another.
+    /// `cycle`: orders of locks that lead back to their beginning; `deadlock`: threads that waited for one another;
+    /// `misuse`: what POSIX forbids to do with a mutex.
     pub kind: &'static str,
     /// The locks.
     pub locks: Vec<String>,
@@ -17,7 +18,7 @@ pub struct Hazard {
     pub sites: Vec<String>,
     /// Of a cycle: its steps.
     pub steps: Vec<HazardStep>,
-    /// What happened, of a deadlock.
+    /// What happened, of others.
     pub sentence: Option<String>,
 }
 
@@ -38,7 +39,7 @@ pub struct HazardStep {
     pub times: u64,
 }
 
-/// Returns all hazards of a profile, deadlocks first.
+/// Returns all hazards of a profile: deadlocks, cycles, misuse.
 #[must_use]
 pub fn of(profile: &Profile) -> Vec<Hazard> {
     let text = |wait: &StuckWait| [&wait.place, &wait.taken].into_iter().flatten().cloned().collect::<Vec<_>>();
@@ -49,7 +50,35 @@ pub fn of(profile: &Profile) -> Vec<Hazard> {
         steps: Vec::new(),
         sentence: Some(deadlocks::sentence(deadlock)),
     });
-    deadlocks.chain(profile.cycles.iter().map(|cycle| of_cycle(profile, cycle))).collect()
+    let cycles = profile.cycles.iter().map(|cycle| of_cycle(profile, cycle));
+    deadlocks.chain(cycles).chain(profile.misuses.iter().map(|misuse| of_misuse(profile, misuse))).collect()
+}
+
+fn of_misuse(profile: &Profile, misuse: &Misuse) -> Hazard {
+    let (thread, lock) = (name(profile, misuse.thread), &misuse.lock);
+    let innermost = misuse.stack.and_then(|stack| profile.stacks[stack as usize].first());
+    let place = innermost.map(|frame| names::frame(&profile.frames[*frame as usize]));
+    let taken = misuse.taken_at.map(|site| names::site(profile, &profile.sites[site as usize]));
+    let did = match misuse.kind {
+        MisuseKind::ReleasedOfAnother | MisuseKind::ReleasedFree => format!("releases {lock}"),
+        MisuseKind::DestroyedHeld => format!("destroys {lock}"),
+        MisuseKind::WaitedWithout => format!("waits on a condition variable with {lock}"),
+        MisuseKind::EndedWith => format!("ends with {lock}"),
+    };
+    let place_text = place.as_ref().map_or_else(String::new, |place| format!(" in {place}"));
+    let taken_text = taken.as_ref().map_or_else(String::new, |taken| format!(", taken in {taken}"));
+    let state = match (misuse.kind, misuse.holder) {
+        (MisuseKind::EndedWith, _) => taken_text,
+        (_, Some(holder)) => format!(", which {} has{taken_text}", name(profile, holder)),
+        (_, None) => ", which no thread has".to_owned(),
+    };
+    Hazard {
+        kind: "misuse",
+        locks: vec![lock.clone()],
+        sites: place.into_iter().chain(taken).collect(),
+        steps: Vec::new(),
+        sentence: Some(format!("MISUSE: {thread} {did}{place_text}{state}.")),
+    }
 }
 
 fn of_cycle(profile: &Profile, cycle: &LockCycle) -> Hazard {

@@ -3,6 +3,7 @@
 //! Items refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
 pub use crate::awaited::{Awaited, AwaitedSite};
+pub use crate::danger::{CycleStep, LockCycle, Misuse, MisuseKind};
 pub use crate::kind::LockKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +49,9 @@ pub struct Profile {
     pub awaited: Vec<Awaited>,
     /// Orders of locks that lead back to their beginning.
     pub cycles: Vec<LockCycle>,
+    /// What threads did with mutexes though POSIX forbids it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misuses: Vec<Misuse>,
     /// Cache lines with more than one busy lock.
     pub shared_lines: Vec<SharedLine>,
     /// Threads that waited for one another when the recording ended.
@@ -376,35 +380,6 @@ pub struct Condition {
     pub woken_for_nothing: u64,
     /// The durations of waits.
     pub wait: Distribution,
-}
-
-/// A possible deadlock: in each step a thread takes the lock that is held in the next step, and in the last one that of
-/// the first. Threads that stand in all steps at once wait for one another forever.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct LockCycle {
-    /// The steps; at least two.
-    pub steps: Vec<CycleStep>,
-}
-
-/// A step of a [`LockCycle`].
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct CycleStep {
-    /// The lock that is held.
-    pub held: LockId,
-    /// Where it was taken.
-    pub held_at: SiteId,
-    /// Where the lock of the next step is taken under it.
-    pub taken_at: SiteId,
-    /// The threads that did so.
-    pub threads: Vec<ThreadId>,
-}
-
-impl LockCycle {
-    /// Returns each step, with the lock that is taken in it.
-    pub fn orders(&self) -> impl Iterator<Item = (&CycleStep, LockId)> {
-        let next = self.steps.iter().cycle().skip(1).map(|step| step.held);
-        self.steps.iter().zip(next)
-    }
 }
 
 /// A cycle of waits: each thread waits for a lock that the next one holds, and the last for one that the first holds.

@@ -49,6 +49,14 @@ impl Held {
         unsafe { self.entry.load(Relaxed).as_ref() }
     }
 
+    /// Marks it as released by another thread, if it still is the lock at this address.
+    pub(crate) fn give_up(&self, address: u64) {
+        let lock = self.lock.load(Relaxed);
+        if lock & !(PENDING | PENDING_BRIEF) == address {
+            let _ = self.lock.compare_exchange(lock, NEVER_HELD, Relaxed, Relaxed);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn set(&self, lock: u64, entry: *const Entry, context: u64) {
         self.entry.store(entry.cast_mut(), Relaxed);
@@ -183,6 +191,16 @@ impl HeldLocks {
         // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change during the search: then a
         // neighbour's site is counted once.
         &self.held[1..=self.depth.load(Acquire).min(HELD)]
+    }
+
+    /// Returns the depth of a lock that another thread released.
+    pub(crate) fn find_given_up(&self) -> Option<usize> {
+        self.find(NEVER_HELD & !(PENDING | PENDING_BRIEF))
+    }
+
+    /// Returns whether the thread is not known to hold a lock.
+    pub(crate) fn lacks(&self, address: u64) -> bool {
+        !self.has_forgotten() && self.find(address).is_none()
     }
 
     /// Returns the depth of a lock that the thread is known to hold.

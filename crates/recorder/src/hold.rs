@@ -59,6 +59,9 @@ pub(crate) struct HoldNotes {
     /// more. Atomics for the same reason as [`Contexts`].
     noted: [AtomicU64; NOTED],
     edges: Cursor,
+    /// The number of misuses noted.
+    pub(crate) misused: Cell<u32>,
+    pub(crate) misuses: Cursor,
 }
 
 /// Counts an acquisition in advance. `false`: its hold is to be measured, so nothing is counted.
@@ -84,6 +87,7 @@ impl HoldNotes {
     /// Forgets the notes of the previous thread.
     pub(crate) fn begin(&self) {
         self.written.set(0);
+        self.misused.set(0);
         self.noted.iter().for_each(|known| known.store(0, Relaxed));
         self.contexts.clear();
     }
@@ -110,8 +114,12 @@ impl HoldNotes {
         &self.noted[(key.wrapping_mul(SPREAD) >> 32) as usize % NOTED]
     }
 
-    fn has_noted(&self, key: u64) -> bool {
+    pub(crate) fn has_noted(&self, key: u64) -> bool {
         self.slot(key).load(Relaxed) == key
+    }
+
+    pub(crate) fn remember(&self, key: u64) {
+        self.slot(key).store(key, Relaxed);
     }
 
     /// Returns whether the thread took a lock under each of these alone before: then it matters no more that it does so
@@ -151,7 +159,7 @@ impl HoldNotes {
             Some(only) if number == 1 => pair(only, entry),
             _ => context,
         };
-        self.slot(key).store(key, Relaxed);
+        self.remember(key);
     }
 }
 
@@ -251,6 +259,9 @@ impl Holds<'_> {
         let Holds { locks, notes, writer, .. } = self;
         add(&entry.acquisitions, 1);
         let address = entry.address.load(Relaxed);
+        while let Some(given_up) = locks.find_given_up() {
+            self.remove(given_up);
+        }
         let mut depth = locks.depth();
         let mut context = locks.context(depth, entry);
         // Whether it was taken under these before: then their orders are already noted.

@@ -20,14 +20,15 @@ use turnwise_profile::output::took_none;
 /// The version of the JSON, which grows with every change that a reader must know.
 const SCHEMA: u32 = 1;
 
-/// Find orders of locks that may lead to a deadlock, in one run without one
+/// Find orders of locks that may lead to a deadlock, in one run without one, and misuse
 ///
 /// Runs the program on its own locks under the recorder of `turnwise profile`, with its processes. Reports each cycle
-/// once: locks that are taken under one another so that the last leads back to the first, by threads that could all do
-/// so at the same time. A lock that is held in two of its steps keeps them apart: that is no cycle; nor is one of
+/// once: locks that are taken under one another so that the last leads back to the first, by threads that could all
+/// do so at the same time. A lock that is held in two of its steps keeps them apart: that is no cycle; nor is one of
 /// readers alone, of a single thread, or of locks that were only tried. Threads that wait for one another at the end
-/// are reported too. Locks under more than 31 others, and those of which only the waits are known (Rust's std,
-/// parking_lot, Go), are not seen.
+/// are reported too, and misuse of plain mutexes: a release by another thread or of a free one, a destruction or a
+/// thread's end while it is held, a wait without it. Locks under more than 31 others, and those of which only the
+/// waits are known (Rust's std, parking_lot, Go), are not seen.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -39,8 +40,8 @@ pub(crate) struct Args {
     /// Print one line of JSON, after what the program prints
     #[arg(long)]
     json: bool,
-    /// Leave out what this file accepts, a line each: `lock PATTERN because REASON` for a lock by its name in the report,
-    /// `site PATTERN because REASON` for a place; `*` stands for any text, and `#` begins a comment line
+    /// Leave out what this file accepts, a line each: `lock PATTERN because REASON` for a lock by its name in the
+    /// report, `site PATTERN because REASON` for a place; `*` stands for any text, and `#` begins a comment line
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
     /// The program and its arguments

@@ -100,8 +100,11 @@ fn json_has_the_same() {
 }
 
 #[test]
-fn a_deadlock_that_happened_is_a_hazard() {
+fn a_deadlock_that_happened_and_misuse_are_hazards() {
     let folder = scratch();
+    let (report, _) = expect(1, &["check", "--fail", "--", shown(&orders(folder.path())), "released by another"]);
+    let said = "MISUSE: orders releases a in release (orders.c:";
+    assert!(report.contains(said) && report.contains("), which orders has, taken in take (orders.c:"), "{report}");
     let program = compiled(folder.path(), "deadlock");
     let (report, _) = expect(1, &["check", "--fail", "--", shown(&program), "own"]);
     assert!(report.contains("DEADLOCK: a thread waits for a lock that it has itself"), "{report}");

@@ -1,9 +1,9 @@
 //! Finds cycles in the order in which threads take locks: of each two steps that follow one another, the first takes
 //! the lock that the second holds.
 //!
-//! A cycle is only one if threads can stand in all its steps at once. So each step needs a thread of its own; no two may
-//! hold the same lock, unless both read (a lock above both orders is a gate that lets one thread pass at a time); and a
-//! reader does not wait for a reader. Of cycles that share a step, the shortest is found.
+//! A cycle is only one if threads can stand in all its steps at once. So each step needs a thread of its own; no two
+//! may hold the same lock, unless both read (a lock above both orders is a gate that lets one thread pass at a time);
+//! and a reader does not wait for a reader. Of cycles that share a step, the shortest is found.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -6,6 +6,7 @@ mod cycles;
 mod deadlocks;
 mod lines;
 pub(crate) mod lock_classes;
+mod misuses;
 mod names;
 mod order;
 mod pending;
@@ -99,6 +100,7 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     profile.cycles = order::in_profile(&cycles, &sites);
     profile.shared_lines = lines::shared(recording, &sites, &profile);
     names::fill(&mut work, &sites, &mut stacks, &mut profile);
+    profile.misuses = misuses::all(&mut work, &sites, &mut stacks, &mut profile);
     let (frames, troubles) = work.symbols.finish();
     profile.frames = frames;
     profile.recording.hold_one_in = header.hold_one_in;

@@ -33,6 +33,11 @@ pub(super) fn references(profile: &Profile) -> Result<()> {
         let threads = cycle.steps.iter().flat_map(|step| &step.threads).map(thread);
         cycle.steps.iter().flat_map(of).chain(threads).collect()
     })?;
+    each("misuse", &profile.misuses, |one| {
+        let threads = one.holder.iter().chain([&one.thread]).map(thread);
+        let places = one.stack.iter().map(stack).chain(one.taken_at.iter().map(site));
+        threads.chain(places).chain(one.lock_id.iter().map(lock)).collect()
+    })?;
     each("deadlock", &profile.deadlocks, |one| {
         one.waits.iter().filter_map(|wait| wait.lock_id.as_ref()).map(lock).collect()
     })?;

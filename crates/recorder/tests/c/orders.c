@@ -3,8 +3,8 @@
  * text. A lower-case letter takes a lock, an upper-case one releases it; of the locks, `r` and `s` are readers-writer
  * locks, `z` is recursive, `p` a spin lock, `i`, `j` and `k` are elements of an array, and all others are mutexes.
  * Before a letter: `?` tries, `!` writes, `~` waits on a condition variable with the mutex until its time is up, `*`
- * destroys the lock and makes it again, `@` takes all of `crowd`, more locks than the recorder follows, `=` releases
- * them, and `%` takes and releases each of them many times.
+ * destroys the lock and makes it again, `#` only tries to destroy it. `@` takes all of `crowd`, more locks than the
+ * recorder follows, `=` releases them, and `%` takes and releases many others by turns.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -58,7 +58,9 @@ static int take(char name, int writes)
 static int release(char name)
 {
     pthread_rwlock_t *lock = rwlock(name);
-    return name == 'p' ? pthread_spin_unlock(&p) : lock ? pthread_rwlock_unlock(lock) : pthread_mutex_unlock(mutex(name));
+    if (name == 'p')
+        return pthread_spin_unlock(&p);
+    return lock ? pthread_rwlock_unlock(lock) : pthread_mutex_unlock(mutex(name));
 }
 
 static int wait_in_vain(pthread_mutex_t *lock)
@@ -70,6 +72,12 @@ static int wait_in_vain(pthread_mutex_t *lock)
 static int make_again(pthread_mutex_t *lock)
 {
     return pthread_mutex_destroy(lock) || pthread_mutex_init(lock, NULL);
+}
+
+static int destroy(pthread_mutex_t *lock)
+{
+    int failed = pthread_mutex_destroy(lock);
+    return failed == EBUSY ? 0 : failed;
 }
 
 static int all(int (*do_it)(pthread_mutex_t *))
@@ -100,12 +108,13 @@ static int step(const char *at)
     case '?': failed = pthread_mutex_trylock(mutex(at[1])); break;
     case '!': failed = take(at[1], 1); break;
     case '~': failed = wait_in_vain(mutex(at[1])); break;
+    case '#': failed = destroy(mutex(at[1])); break;
     case '*': failed = make_again(mutex(at[1])); break;
     default: failed = isupper((unsigned char)*at) ? release((char)tolower((unsigned char)*at)) : take(*at, 0);
     }
-    if (failed && *at != '?')
+    if (failed && failed != EPERM && *at != '?')
         abort();
-    return strchr("?!~*", *at) ? 2 : 1;
+    return strchr("?!~*#", *at) ? 2 : 1;
 }
 
 static void *run(void *text)
@@ -171,6 +180,13 @@ static const struct {
     {.name = "made again", .threads = {"abBA", "*a", "baAB"}},
     {.name = "array in order", .threads = {"ijJI", "jkKJ", "ikKI"}},
     {.name = "array in both orders", .threads = {"ijJI", "jiIJ"}},
+    {.name = "released by another", .threads = {"cCA", "baAB"}, .meanwhile = "abB"},
+    {.name = "released twice", .threads = {"aAA"}},
+    {.name = "destroyed by its holder", .threads = {"a#aA"}},
+    {.name = "destroyed by another", .threads = {"#a"}, .meanwhile = "aA"},
+    {.name = "waited without", .threads = {"~aA"}},
+    {.name = "ended with", .threads = {"a"}},
+    {.name = "checked by the mutex", .threads = {"Z", "z"}},
     {.name = "child", .threads = {"abBA"}, .child = {"baAB"}},
     {.name = "in a child", .threads = {"bB"}, .child = {"abBA", "baAB"}},
 };

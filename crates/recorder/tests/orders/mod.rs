@@ -1,6 +1,7 @@
 //! Seeded orders of locks: each cycle that threads could be caught in is found, and no other.
 
 use super::harness::{Run, cycles, profile};
+use turnwise_profile::model::{Misuse, MisuseKind};
 
 /// Runs scenarios of `tests/c/orders.c`, each with the cycles that are expected.
 #[track_caller]
@@ -8,7 +9,39 @@ fn check(scenarios: &[(&str, &[&str])]) {
     for (name, expected) in scenarios {
         let profile = Run::program("orders", name, &[], &[]).profile();
         assert_eq!(cycles(&profile), *expected, "{name}");
+        assert_eq!(profile.misuses, [], "{name}");
     }
+}
+
+/// Runs a scenario in which a lock is misused; returns how, the lock, the function of the call, and whether another
+/// thread had the lock.
+#[track_caller]
+fn misused(scenario: &str) -> Vec<(MisuseKind, String, String, Option<bool>)> {
+    let profile = Run::program("orders", scenario, &[], &[]).profile();
+    assert!(profile.cycles.is_empty(), "{scenario}: {:?}", profile.cycles);
+    let one = |misuse: &Misuse| {
+        let frame = misuse.stack.map(|stack| profile.stacks[stack as usize][0]);
+        let function = frame.map(|frame| profile.frames[frame as usize].function.clone()).unwrap_or_default();
+        assert_eq!(misuse.taken_at.is_some(), misuse.holder.is_some(), "{misuse:?}");
+        (misuse.kind, misuse.lock.clone(), function, misuse.holder.map(|holder| holder != misuse.thread))
+    };
+    profile.misuses.iter().map(one).collect()
+}
+
+#[test]
+fn misuse_of_a_mutex_is_noted_where_its_own_words_confirm_it() {
+    for (scenario, kind, function, of_another) in [
+        ("released by another", MisuseKind::ReleasedOfAnother, "release", Some(true)),
+        ("released twice", MisuseKind::ReleasedFree, "release", None),
+        ("destroyed by its holder", MisuseKind::DestroyedHeld, "destroy", Some(false)),
+        ("destroyed by another", MisuseKind::DestroyedHeld, "destroy", Some(true)),
+        ("waited without", MisuseKind::WaitedWithout, "wait_in_vain", None),
+        ("ended with", MisuseKind::EndedWith, "", Some(false)),
+    ] {
+        let expected = (kind, "a".to_owned(), function.to_owned(), of_another);
+        assert_eq!(misused(scenario), [expected], "{scenario}");
+    }
+    assert_eq!(misused("checked by the mutex"), [], "a recursive one defines what happens");
 }
 
 #[test]
