@@ -1,6 +1,7 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and shows which locks are faster.
 
 mod arm;
+mod check;
 #[cfg(test)]
 #[path = "tests/commands.rs"]
 mod commands;
@@ -39,8 +40,8 @@ use turnwise_present::{limits, own_locks, pages, usage};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run` and
-/// `profile` exit with the status of the program.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run`, `profile`
+/// and `check` exit with the status of the program.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {
@@ -55,6 +56,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Profile(Box<profile::Args>),
+    Check(check::Args),
     Top(top::Args),
     Why(why::Args),
     Status(status::Args),
@@ -90,6 +92,7 @@ fn run_command() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Profile(args) => profile::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Top(args) => top::run(&args),
         Command::Why(args) => why::run(&args),
         Command::Status(args) => status::run(&args),

@@ -61,7 +61,7 @@ mod thread;
 pub use environment::{race_checker, variable};
 pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use frames::{caller_of, return_behind, stack, words};
+pub use frames::{caller_of, first_outside, return_behind, stack, words};
 pub use identity::{Identity, whole_name};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::Symbol;

@@ -237,13 +237,11 @@
         ]
       : []),
     [
-      "Inversions",
-      view.inversions,
+      "Cycles",
+      view.cycles,
       [
-        text("lock", (row) => said(row[0]), "one lock"),
-        text("other lock", (row) => said(row[1]), "the other"),
-        text("other under the one", (row) => said(row[2]), "where"),
-        text("one under the other", (row) => said(row[3]), "where"),
+        text("locks", (row) => row.map(([lock]) => said(lock)).join(" → "), "each is taken under the one before, the first under the last"),
+        text("where", (row) => row.map(([, site]) => said(site)).join(" → "), "where the second is taken, the third …, and the first"),
       ],
     ],
     [

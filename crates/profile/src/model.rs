@@ -3,13 +3,14 @@
 //! Items refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
 
 pub use crate::awaited::{Awaited, AwaitedSite};
+pub use crate::danger::{CycleStep, LockCycle, Misuse, MisuseKind};
 pub use crate::kind::LockKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 
 /// The version of the schema, which grows when an older reader would misunderstand a newer profile.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The index in [`Profile::locks`].
 pub type LockId = u32;
@@ -46,8 +47,11 @@ pub struct Profile {
     /// What threads slept on that is neither a lock nor a condition variable, by total time, longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<Awaited>,
-    /// Pairs of locks that were taken in both orders.
-    pub inversions: Vec<Inversion>,
+    /// Orders of locks that lead back to their beginning.
+    pub cycles: Vec<LockCycle>,
+    /// What threads did with mutexes though POSIX forbids it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misuses: Vec<Misuse>,
     /// Cache lines with more than one busy lock.
     pub shared_lines: Vec<SharedLine>,
     /// Threads that waited for one another when the recording ended.
@@ -376,19 +380,6 @@ pub struct Condition {
     pub woken_for_nothing: u64,
     /// The durations of waits.
     pub wait: Distribution,
-}
-
-/// Two locks taken in both orders: a possible deadlock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Inversion {
-    /// The lock taken first here, second there.
-    pub a: LockId,
-    /// The lock taken second here, first there.
-    pub b: LockId,
-    /// Where `b` was taken under `a`.
-    pub b_under_a: SiteId,
-    /// Where `a` was taken under `b`.
-    pub a_under_b: SiteId,
 }
 
 /// A cycle of waits: each thread waits for a lock that the next one holds, and the last for one that the first holds.

@@ -326,17 +326,20 @@ fn count_failure(state: &State, place: Acquisition) {
 
 /// Releases the lock by `unlock`.
 #[inline(always)]
-pub(crate) fn unlock(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn unlock(class: Class, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match fast_look_up() {
-        Some(state) if !state.locks.pop(address) => unlock_counting(address, unlock),
+        Some(state) if !state.locks.pop(address) => unlock_counting(class, address, unlock),
         _ => unlock(),
     }
 }
 
 /// Releases the lock if the thread has since taken others, or if there is something to count.
 #[inline(never)]
-extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    let pending = enter().and_then(|state| state.holds().take_out(address));
+extern "C" fn unlock_counting(class: Class, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    let pending = enter().and_then(|state| {
+        state.misuse().releases(class, address);
+        state.holds().take_out(address)
+    });
     let result = unlock();
     if let Some(pending) = pending
         && let Some(state) = enter()
@@ -357,9 +360,10 @@ pub(crate) fn created(class: Class, address: u64, site: u64) {
 
 /// Records the end of a lock's life.
 #[cold]
-pub(crate) fn destroyed(address: u64) {
+pub(crate) fn destroyed(class: Class, address: u64) {
     if let Some(state) = enter() {
         state.count_journal();
+        state.misuse().destroys(class, address);
         locks::destroyed(state.writer.mapping(), address);
     }
 }

@@ -41,6 +41,7 @@ pub(crate) extern "C" fn begin(wait: &mut Wait) {
             add(&entry.for_nothing, 1);
         }
     }
+    state.misuse().waits(wait.mutex);
     if let Some(pending) = state.holds().take_out(wait.mutex) {
         pending.count(&state.writer);
     }

@@ -49,6 +49,14 @@ impl Held {
         unsafe { self.entry.load(Relaxed).as_ref() }
     }
 
+    /// Marks it as released by another thread, if it still is the lock at this address.
+    pub(crate) fn give_up(&self, address: u64) {
+        let lock = self.lock.load(Relaxed);
+        if lock & !(PENDING | PENDING_BRIEF) == address {
+            let _ = self.lock.compare_exchange(lock, NEVER_HELD, Relaxed, Relaxed);
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn set(&self, lock: u64, entry: *const Entry, context: u64) {
         self.entry.store(entry.cast_mut(), Relaxed);
@@ -80,8 +88,10 @@ impl Held {
 pub(crate) struct HeldLocks {
     /// The first is never held. (The array comes first, so that reaching an element takes no separate address.)
     held: [Held; HELD + 1],
+    /// The number of locks that the thread is known to hold, but which are not in `held` for lack of room.
+    forgotten: AtomicUsize,
     /// Puts the following fields on one cache line.
-    apart: [u64; 4],
+    apart: [u64; 3],
     /// The number of locks in `held`.
     depth: AtomicUsize,
 }
@@ -116,6 +126,7 @@ impl HeldLocks {
     /// Begins with the thread of this number.
     pub(crate) fn begin(&self, index: u32) {
         self.end();
+        self.forgotten.store(0, Relaxed);
         self.held[0].lock.store(NEVER_HELD, Relaxed);
         self.held[0].context.store(u64::from(index) << 48 | u64::from(NO_LINE), Relaxed);
     }
@@ -123,6 +134,22 @@ impl HeldLocks {
     /// Forgets all locks.
     pub(crate) fn end(&self) {
         self.depth.store(0, Relaxed);
+    }
+
+    /// Returns whether the thread holds locks that are forgotten: under which of them it takes others is not known.
+    #[inline(always)]
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.forgotten.load(Relaxed) != 0
+    }
+
+    /// Notes that the oldest lock is forgotten.
+    pub(crate) fn forget_one(&self) {
+        self.forgotten.store(self.forgotten.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Notes that the thread releases a lock that it is not known to hold: a forgotten one, if there are any.
+    pub(crate) fn release_unknown(&self) {
+        self.forgotten.store(self.forgotten.load(Relaxed).saturating_sub(1), Relaxed);
     }
 
     #[inline(always)]
@@ -164,6 +191,16 @@ impl HeldLocks {
         // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change during the search: then a
         // neighbour's site is counted once.
         &self.held[1..=self.depth.load(Acquire).min(HELD)]
+    }
+
+    /// Returns the depth of a lock that another thread released.
+    pub(crate) fn find_given_up(&self) -> Option<usize> {
+        self.find(NEVER_HELD & !(PENDING | PENDING_BRIEF))
+    }
+
+    /// Returns whether the thread is not known to hold a lock.
+    pub(crate) fn lacks(&self, address: u64) -> bool {
+        !self.has_forgotten() && self.find(address).is_none()
     }
 
     /// Returns the depth of a lock that the thread is known to hold.

@@ -11,14 +11,15 @@ use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
 use core::hint::cold_path;
+use core::ptr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_recording::{ChunkKind, Edge, Entry, Episode, Thread};
+use turnwise_recording::{ChunkKind, Edge, Entry, Episode, LAST_EDGE, Thread};
 
-/// The number of lock pairs that a thread remembers.
-const PAIRS: usize = 8192;
-/// The number of orders that one thread may note: 256 pages of them.
-const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
+/// The number of orders that a thread remembers.
+const NOTED: usize = 8192;
+/// The number of edges that one thread may write: 256 pages of them.
+const EDGES: u32 = (256 * turnwise_recording::PAGE / size_of::<Edge>() as u64) as u32;
 
 /// The facts about a hold.
 #[derive(Clone, Copy)]
@@ -52,11 +53,15 @@ pub(crate) struct HoldNotes {
     /// For the held locks, from the first.
     pending: [Pending; HELD],
     pub(crate) contexts: Contexts,
-    /// The number of lock pairs written down.
-    orders: Cell<u64>,
-    /// Atomics for the same reason as [`Contexts`].
-    pairs: [AtomicU64; PAIRS],
+    /// The number of edges written.
+    written: Cell<u32>,
+    /// What has been written: pairs of locks of which the thread took the second under the first alone, and contexts of
+    /// more. Atomics for the same reason as [`Contexts`].
+    noted: [AtomicU64; NOTED],
     edges: Cursor,
+    /// The number of misuses noted.
+    pub(crate) misused: Cell<u32>,
+    pub(crate) misuses: Cursor,
 }
 
 /// Counts an acquisition in advance. `false`: its hold is to be measured, so nothing is counted.
@@ -81,54 +86,88 @@ pub(crate) fn uncount(record: &Thread, entry: &Entry) {
 impl HoldNotes {
     /// Forgets the notes of the previous thread.
     pub(crate) fn begin(&self) {
-        self.orders.set(0);
-        self.pairs.iter().for_each(|known| known.store(0, Relaxed));
+        self.written.set(0);
+        self.misused.set(0);
+        self.noted.iter().for_each(|known| known.store(0, Relaxed));
         self.contexts.clear();
     }
 
-    /// Announces a lock as [`HeldLocks::announce`] does, for a thread that may know each of the other locks it holds
-    /// individually.
+    /// Announces a lock as [`HeldLocks::announce`] does, for a thread that may have noted this order some time ago.
     pub(crate) fn announce(&self, locks: &HeldLocks, entry: &Entry, address: u64, ordered: bool) -> bool {
         if locks.depth() >= HELD {
             return false;
         }
-        let is_known = |held: &Held| {
-            let (slot, key) = self.pair(held.entry.load(Relaxed), entry);
-            slot.load(Relaxed) == key || held.address() == address
-        };
-        if ordered && locks.all().iter().all(is_known) {
-            self.contexts.remember(locks.context(locks.depth(), entry));
+        if ordered && locks.depth() != 0 {
+            let context = locks.context(locks.depth(), entry);
+            let others = locks.all().iter().filter(|held| held.address() != address);
+            if self.has_noted(context)
+                || self.is_no_news(others.map(|held| held.entry.load(Relaxed).cast_const()), entry)
+            {
+                self.contexts.remember(context);
+            }
         }
         locks.announce(&self.contexts, entry, address, ordered)
     }
 
-    /// Returns where the thread remembers that it took one lock under another, and the value stored there then. Entries
-    /// are cache lines, so 32 bits of their addresses distinguish those within 256 GB.
-    fn pair(&self, first: *const Entry, second: *const Entry) -> (&AtomicU64, u64) {
-        let [first, second] = [first, second].map(|entry| (entry.addr() / size_of::<Entry>()) as u32);
-        let key = u64::from(first) << 32 | u64::from(second);
-        (&self.pairs[(key.wrapping_mul(SPREAD) >> 32) as usize % PAIRS], key)
+    /// Returns the slot of a key, which is not 0.
+    fn slot(&self, key: u64) -> &AtomicU64 {
+        &self.noted[(key.wrapping_mul(SPREAD) >> 32) as usize % NOTED]
     }
 
-    /// Records that one lock was taken under another, once per thread and pair of sites (more often if the cache of
-    /// pairs is too small).
-    pub(crate) fn note_order(&self, writer: &Writer, first: *const Entry, second: *const Entry) {
-        let (slot, key) = self.pair(first, second);
-        if slot.load(Relaxed) == key || first.is_null() {
-            return;
-        }
-        slot.store(key, Relaxed);
-        if self.orders.get() >= ORDERS {
-            return;
-        }
-        self.orders.set(self.orders.get() + 1);
-        let Some(edge) = self.edges.take::<Edge>(writer, ChunkKind::Edges) else { return };
-        edge.held.store(writer.mapping().place_of(first), Relaxed);
-        edge.acquired.store(writer.mapping().place_of(second), Relaxed);
-        edge.thread.store(writer.index(), Relaxed);
-        edge.seen.store(1, Relaxed);
-        self.edges.publish();
+    pub(crate) fn has_noted(&self, key: u64) -> bool {
+        self.slot(key).load(Relaxed) == key
     }
+
+    pub(crate) fn remember(&self, key: u64) {
+        self.slot(key).store(key, Relaxed);
+    }
+
+    /// Returns whether the thread took a lock under each of these alone before: then it matters no more that it does so
+    /// under all of them.
+    fn is_no_news(&self, mut held: impl Iterator<Item = *const Entry>, entry: *const Entry) -> bool {
+        held.all(|held| self.has_noted(pair(held, entry)))
+    }
+
+    /// Records that the thread took a lock under others, once for each context (more often if the table is too small).
+    /// The acquired lock may be among them. `None` instead of a lock: it is not known, and so it is not known either
+    /// who would be kept away; nothing is recorded then.
+    pub(crate) fn note_order(
+        &self,
+        writer: &Writer,
+        held: impl Iterator<Item = Option<&'static Entry>> + Clone,
+        entry: &Entry,
+        context: u64,
+    ) {
+        let lock = entry.lock.load(Relaxed);
+        let others = held.clone().flatten().filter(|held| held.lock.load(Relaxed) != lock);
+        let number = held.clone().count() as u32;
+        let is_known = self.has_noted(context) || self.is_no_news(others.map(ptr::from_ref), entry);
+        if is_known || held.clone().any(|held| held.is_none()) || self.written.get() + number > EDGES {
+            return;
+        }
+        let acquisition = self.written.get() + 1;
+        for (place, held) in (1..).zip(held.clone().flatten()) {
+            let Some(edge) = self.edges.take::<Edge>(writer, ChunkKind::Edges) else { return };
+            edge.held.store(writer.mapping().place_of(held), Relaxed);
+            edge.acquired.store(writer.mapping().place_of(entry), Relaxed);
+            edge.thread.store(writer.index(), Relaxed);
+            edge.acquisition.store(acquisition | if place == number { LAST_EDGE } else { 0 }, Relaxed);
+            self.edges.publish();
+        }
+        self.written.set(self.written.get() + number);
+        let key = match held.flatten().next() {
+            Some(only) if number == 1 => pair(only, entry),
+            _ => context,
+        };
+        self.remember(key);
+    }
+}
+
+/// Returns the key of a lock that was taken under another alone. Entries are cache lines, so 32 bits of their addresses
+/// distinguish those within 256 GB.
+fn pair(first: *const Entry, second: *const Entry) -> u64 {
+    let [first, second] = [first, second].map(|entry| (entry.addr() / size_of::<Entry>()) as u32);
+    u64::from(first) << 32 | u64::from(second)
 }
 
 /// A thread's holds, for all operations that take more than [`HeldLocks`] alone.
@@ -220,24 +259,24 @@ impl Holds<'_> {
         let Holds { locks, notes, writer, .. } = self;
         add(&entry.acquisitions, 1);
         let address = entry.address.load(Relaxed);
+        while let Some(given_up) = locks.find_given_up() {
+            self.remove(given_up);
+        }
         let mut depth = locks.depth();
         let mut context = locks.context(depth, entry);
         // Whether it was taken under these before: then their orders are already noted.
         let seen = entry.mutex_or_under.load(Relaxed) == context;
-        let mut again = false;
-        for held in locks.all() {
-            if held.address() == address {
-                again = true;
-            } else if ordered && !seen {
-                notes.note_order(writer, held.entry.load(Relaxed), entry);
-            }
+        let again = locks.all().iter().any(|held| held.address() == address);
+        let is_new = ordered && !seen && depth != 0 && !locks.has_forgotten();
+        if is_new {
+            notes.note_order(writer, locks.all().iter().map(Held::entry), entry, context);
         }
         if depth == HELD {
             self.remove(1);
+            locks.forget_one();
             depth -= 1;
             context = locks.context(depth, entry);
-        }
-        if ordered && !seen && depth != 0 {
+        } else if is_new {
             notes.contexts.remember(context);
             entry.mutex_or_under.store(context, Relaxed);
         }
@@ -268,7 +307,10 @@ impl Holds<'_> {
     /// Removes a lock that the thread releases; returns what there is to count.
     pub(crate) fn take_out(self, address: u64) -> Option<PendingCount> {
         let now = self.steps.now();
-        let index = self.locks.find(address)?;
+        let Some(index) = self.locks.find(address) else {
+            self.locks.release_unknown();
+            return None;
+        };
         let held = self.locks.at(index);
         let entry = held.entry();
         if let (Some(now), Some(entry)) = (now, entry) {

@@ -44,6 +44,11 @@ impl Peer {
         self.holder(self.locks().of_another().iter().rfind(|held| held.address() == address)?, weight)
     }
 
+    /// Returns its number in the system.
+    pub(crate) fn tid(&self) -> u32 {
+        self.tid.load(Relaxed)
+    }
+
     fn locks(&self) -> &'static HeldLocks {
         // SAFETY: set by `Peers::add`, to locks that stay mapped.
         unsafe { &*self.locks.load(Relaxed) }
@@ -115,6 +120,15 @@ impl Peers {
         }
     }
 
+    /// Takes the lock at `address` out of the list of the thread that has it, as the lock says; returns that thread.
+    pub(crate) fn take_from(&self, class: Class, address: u64) -> Option<Holder> {
+        let peer = self.by_tid(written_owner(class, address)?)?;
+        let held = peer.locks().of_another().iter().rfind(|held| held.address() == address)?;
+        let holder = peer.holder(held, 1);
+        held.give_up(address);
+        holder
+    }
+
     fn search(&self, own: &Peer, address: u64) -> Option<Holder> {
         // ORDERING recorder.states: Acquire; the peers of the list are filled.
         let mut next = self.all.load(Acquire);
@@ -174,6 +188,14 @@ fn cpu_time(tid: u32) -> Option<u64> {
     }
     let ns = clock::nanoseconds(!(tid as c_int) << 3 | OF_A_THREAD);
     (ns != 0).then_some(ns)
+}
+
+/// Returns the owner of a taken mutex of the C library, whose memory may be gone.
+pub(crate) fn owner_if_readable(address: u64) -> Option<u32> {
+    let mut words = [0; 2];
+    let count = turnwise_interpose::words(0, address as usize, &mut words);
+    let [taken, owner] = words.map(|word| word as u32);
+    (count == words.len() && taken != 0).then_some(owner)
 }
 
 /// Returns the thread number that the C library wrote into the lock.

@@ -35,7 +35,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn write_down(&self, address: u64, what: What, end: u64) -> Option<u64> {
         let (line, depth) = (self.next_line.get(), self.locks.depth());
-        if line >= end || depth >= HELD {
+        if line >= end || depth >= HELD || self.locks.has_forgotten() {
             return None;
         }
         let record = self.writer.record_if_there()?;
@@ -144,10 +144,10 @@ impl State {
         if !self.notes.contexts.knows(context) {
             let under = |line: &Line| Some(line.under.get()).filter(|under| *under != NO_LINE);
             let lower = |line: &Line| under(line).and_then(|under| Some((under, lines.get(under as usize)?)));
-            let all = core::iter::successors(lower(line), |(_, held)| lower(held));
-            for (number, _) in all.take(HELD).filter(|(_, held)| held.address.get() != line.address.get()) {
-                self.notes.note_order(&self.writer, counted[number as usize].entry, entry);
-            }
+            let all = core::iter::successors(lower(line), |(_, held)| lower(held)).take(HELD);
+            // SAFETY: null, or an entry, which stays where it is.
+            let held = all.map(|(number, _)| unsafe { counted[number as usize].entry.as_ref() });
+            self.notes.note_order(&self.writer, held, entry, context);
             self.notes.contexts.remember(context);
         }
         entry.mutex_or_under.store(context, Relaxed);

@@ -18,6 +18,7 @@
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
 //! | `sleep.rs` | wraps other calls that sleep, and those that wake |
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
+//! | `misuse.rs` | what POSIX forbids to do with mutexes |
 //! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |
 //! | `steps.rs` | stretches of a thread's operations in order, for a replay |
@@ -53,6 +54,7 @@ mod later;
 mod locks;
 mod mapping;
 mod memory;
+mod misuse;
 mod modules;
 mod process;
 mod real;

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise_recording::{Class, Entry, LOCK_SLOTS, LOCKS, Lock, Ref};
 
 /// Returns the C library's kind of the mutex at `address`; 0 for other locks.
-fn kind_of_mutex(class: Class, address: u64) -> u32 {
+pub(crate) fn kind_of_mutex(class: Class, address: u64) -> u32 {
     /// The offset of `__kind` on all 64-bit machines.
     const KIND: u64 = 16;
     match class {
@@ -19,6 +19,21 @@ fn kind_of_mutex(class: Class, address: u64) -> u32 {
         Class::Mutex => unsafe { (*((address + KIND) as *const AtomicU32)).load(Relaxed) },
         _ => 0,
     }
+}
+
+/// Returns whether the C library neither checks nor repairs what is done with a mutex of this kind.
+pub(crate) fn is_plain(kind: u32) -> bool {
+    /// The type, and whether it is robust or passes priorities on.
+    const WHAT: u32 = 0x7f;
+    const NORMAL: u32 = 0;
+    const ADAPTIVE: u32 = 3;
+    [NORMAL, ADAPTIVE].contains(&(kind & WHAT))
+}
+
+/// Returns whether the lock of this number is such a mutex.
+pub(crate) fn is_plain_mutex(mapping: &Mapping, number: u32) -> bool {
+    let lock = record(mapping, number);
+    lock.class.load(Relaxed) == Class::Mutex as u32 && is_plain(lock.kind.load(Relaxed))
 }
 
 /// The step from one epoch to the next: in entries the lowest bit has a separate meaning.

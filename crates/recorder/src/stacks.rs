@@ -21,6 +21,13 @@ pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
     }
 }
 
+/// Returns the stack from the call of this library outwards; 0: it is not known.
+pub(crate) fn of_program(writer: &Writer) -> Ref {
+    let own = turnwise_interpose::find_quickly(of_program as *const () as usize);
+    let first = own.and_then(|own| turnwise_interpose::first_outside(&own));
+    first.map_or(0, |first| take(writer, first as u64))
+}
+
 /// Returns a stack of one frame.
 pub(crate) fn single(writer: &Writer, address: u64) -> Ref {
     intern(writer, &[address])

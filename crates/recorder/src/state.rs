@@ -7,6 +7,7 @@ use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
 use crate::journal::Journal;
 use crate::mapping::add;
+use crate::misuse::Watch;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
@@ -245,6 +246,12 @@ impl State {
         Holds { locks, notes, writer, sampling, steps }
     }
 
+    /// Returns what notes a misuse of locks by the thread.
+    pub(crate) fn misuse(&self) -> Watch<'_> {
+        let State { locks, notes, writer, peer: own, .. } = self;
+        Watch { peers: &self.process().peers, own, locks, notes, writer }
+    }
+
     /// Ends the calling thread's state. `false`: not yet, other destructors may still use locks.
     fn end() -> bool {
         let Some(state) = enter() else { return true };
@@ -253,6 +260,7 @@ impl State {
             return false;
         }
         state.count_journal();
+        state.misuse().ends();
         state.steps.end(&state.writer);
         state.writer.note_name();
         state.writer.record().ended.store(clock::ticks(), Relaxed);

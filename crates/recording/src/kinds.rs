@@ -16,6 +16,8 @@ pub enum ChunkKind {
     Steps = 5,
     /// A piece of a [`crate::Region`].
     Piece = 6,
+    /// A sequence of [`crate::Misuse`].
+    Misuses = 7,
 }
 
 /// The operation at a site: the upper byte of [`crate::Entry::site`].

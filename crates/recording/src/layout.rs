@@ -6,7 +6,7 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// The version of the layout, which grows with every change.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The longest file. It grows as it is written.
 pub const FILE_BYTES: u64 = 4 << 30;
 
@@ -87,7 +87,8 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 17 * size_of::<Tally>()
     + 19 * size_of::<Episode>()
     + 23 * size_of::<Edge>()
-    + 29 * size_of::<Step>()) as u32;
+    + 29 * size_of::<Step>()
+    + 31 * size_of::<Misuse>()) as u32;
 
 const _: () = assert!(size_of::<Header>() <= PAGE as usize);
 const _: () = assert!(size_of::<Entry>() == 64, "an entry is a cache line");
@@ -161,6 +162,20 @@ pub const STEP_END: u32 = 9;
 /// [`Step::what`]: the acquisition that follows waited. The recorder took [`Step::of`] ticks to look before the
 /// wait, and took notes for [`Step::ticks`] after it, with the lock held.
 pub const STEP_WAITED: u32 = 10;
+
+/// [`Edge::acquisition`]: all edges of the acquisition are written.
+pub const LAST_EDGE: u32 = 1 << 31;
+
+/// [`Misuse::what`]: the thread released a mutex that another one had.
+pub const RELEASED_OF_ANOTHER: u32 = 1;
+/// [`Misuse::what`]: the thread released a mutex that no thread had.
+pub const RELEASED_FREE: u32 = 2;
+/// [`Misuse::what`]: the thread destroyed a mutex that a thread had.
+pub const DESTROYED_HELD: u32 = 3;
+/// [`Misuse::what`]: the thread waited on a condition variable with a mutex that it did not have.
+pub const WAITED_WITHOUT: u32 = 4;
+/// [`Misuse::what`]: the thread ended with a mutex.
+pub const ENDED_WITH: u32 = 5;
 
 /// [`Episode::flags`]: the lock was eventually acquired.
 pub const ACQUIRED: u32 = 1;
@@ -493,16 +508,35 @@ records! {
         reserved: u32,
     }
 
-    /// A thread acquired one lock while it held another.
+    /// A thread acquired one lock while it held another. Of a thread that held several, there is an edge for each: the
+    /// other locks guard an edge: a thread that holds one of them keeps away others that would take it.
     Edge as EdgeCopy {
-        /// The [`Entry`] of the lock that it held.
+        /// The [`Entry`] of the lock that it held; of the acquired lock, if the thread held that already.
         held: u32,
         /// The [`Entry`] of the lock that it acquired.
         acquired: u32,
         /// The thread.
         thread: u32,
-        /// 1; 0: not written yet.
-        seen: u32,
+        /// The number that the edges of one acquisition have in common among the thread's, and [`LAST_EDGE`] in the
+        /// last of them; 0: not written yet.
+        acquisition: u32,
+    }
+    /// A thread did with a lock what POSIX forbids.
+    Misuse as MisuseCopy {
+        /// What it did, by its number; 0: not written yet.
+        what: u32,
+        /// The thread.
+        thread: u32,
+        /// The lock's number.
+        lock: u32,
+        /// The stack of the call; 0: not known.
+        stack: u32,
+        /// The number of the thread that had the lock, plus 1; 0: none had it.
+        holder: u32,
+        /// Zero.
+        reserved: u32,
+        /// Where that thread had acquired it ([`Entry::site`]).
+        holder_site: u64,
     }
     /// A thread's next operation. Steps follow one another in stretches, each from a [`STEP_BEGIN`] to a [`STEP_END`]
     /// or to the end of the thread's steps; a thread holds no lock where a stretch begins. The recorder's own work lies

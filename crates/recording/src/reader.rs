@@ -6,8 +6,8 @@ mod plausible;
 use crate::kinds::ChunkKind;
 use crate::layout::{
     CHUNK_HEADER, CHUNKS, ChunkCopy, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy, LAYOUT,
-    LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
-    TallyCopy, ThreadCopy, VERSION,
+    LOCKS, LockCopy, MAGIC, MODULES, MisuseCopy, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy,
+    THREADS, TallyCopy, ThreadCopy, VERSION,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -86,6 +86,8 @@ pub struct Recording {
     pub episodes: Vec<EpisodeCopy>,
     /// Which lock was acquired under which.
     pub edges: Vec<EdgeCopy>,
+    /// What threads did with locks that POSIX forbids.
+    pub misuses: Vec<MisuseCopy>,
     /// Stretches of threads' operations in order: for each chunk, the thread that took it (its number plus 1), and the
     /// steps in it. A thread's stretches continue from one of its chunks to the next.
     pub steps: Vec<(u32, Vec<StepCopy>)>,
@@ -123,6 +125,7 @@ impl Recording {
             owners: Vec::new(),
             episodes: Vec::new(),
             edges: Vec::new(),
+            misuses: Vec::new(),
             steps: Vec::new(),
             by_place: HashMap::new(),
             chunks,
@@ -156,6 +159,8 @@ impl Recording {
                 self.episodes.extend(all.filter(|episode| episode.entry != 0));
             } else if chunk.kind == ChunkKind::Edges as u32 {
                 self.edges.extend(records(&self.chunks, start, end, count).map(|(_, edge)| edge));
+            } else if chunk.kind == ChunkKind::Misuses as u32 {
+                self.misuses.extend(records(&self.chunks, start, end, count).map(|(_, misuse)| misuse));
             } else if chunk.kind == ChunkKind::Steps as u32 {
                 let steps = records(&self.chunks, start, end, count).map(|(_, step)| step);
                 self.steps.push((chunk.thread, steps.collect()));

@@ -144,6 +144,17 @@ pub(crate) fn of_one_run(
     Ok(profile)
 }
 
+/// Runs a program on the C library's locks; returns the profiles of all its processes, and its exit status.
+pub(crate) fn of_each_process(target: &Target) -> Result<(Vec<Profile>, u8)> {
+    if let Some(why) = record::no_room() {
+        bail!("{why}");
+    }
+    let run = |start| started::spawn(start, target, None)?.wait();
+    let libc = Variant::policy(Policy::Libc);
+    let (profiles, ended, _) = record::record_for(&libc, None, target, run, source::each_of_family)?;
+    Ok((profiles, ended.code()))
+}
+
 /// The data to report on.
 struct Source {
     profile: Profile,

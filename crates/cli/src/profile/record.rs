@@ -19,6 +19,7 @@ use turnwise_present::machine::Machine;
 use turnwise_present::others::{Others, Watch};
 use turnwise_profile::analysis::{checksums, unrecorded};
 use turnwise_profile::model::Profile;
+use turnwise_profile::symbols::Kept;
 use turnwise_recording::reader::{self, Error, Recording};
 use turnwise_recording::writer::{self, End};
 use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
@@ -60,12 +61,29 @@ pub(super) fn record(
     target: &Target,
     run: impl FnOnce(Command) -> Result<Ended>,
 ) -> Result<(Profile, Ended, RecordingFile)> {
+    let of_family = |files: &[PathBuf], kept: &Kept| {
+        source::of_family(files, kept, keep.is_some()).map(|(profile, main)| (profile, main.to_owned()))
+    };
+    let ((profile, main), ended, mut place) = record_for(locks, keep, target, run, of_family)?;
+    place.file = main;
+    Ok((profile, ended, place))
+}
+
+/// Records the run of `target` by `run`; returns what `analyse` makes of the recordings of its processes, the first of
+/// which is its own, how the run ended, and that recording.
+pub(super) fn record_for<T>(
+    locks: &Variant,
+    keep: Option<&Path>,
+    target: &Target,
+    run: impl FnOnce(Command) -> Result<Ended>,
+    analyse: impl FnOnce(&[PathBuf], &Kept) -> Result<T, Error>,
+) -> Result<(T, Ended, RecordingFile)> {
     // The first part of its message is about other locks, and there may be none.
     check_interposable(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
         anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))
     })?;
-    let mut place = RecordingFile::new(keep)?;
+    let place = RecordingFile::new(keep)?;
     source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
     let made = writer::create(&place.file);
     // A recording that is kept can be replayed.
@@ -84,10 +102,9 @@ pub(super) fn record(
     if keep.is_some() {
         files.iter().for_each(|file| note_checksums(file));
     }
-    let made = made.and_then(|()| source::of_family(&files, &kept, keep.is_some()));
-    let (profile, main) = made.map_err(|error| explain(error, &place.file, target))?;
-    place.file = main.to_owned();
-    Ok((profile, ended, place))
+    let made = made.and_then(|()| analyse(&files, &kept));
+    let made = made.map_err(|error| explain(error, &place.file, target))?;
+    Ok((made, ended, place))
 }
 
 /// The place of the recording.

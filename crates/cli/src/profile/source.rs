@@ -64,6 +64,23 @@ pub(super) fn remove_children(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Makes the profile of each process; fails if no file is a sound recording.
+pub(super) fn each_of_family(files: &[PathBuf], open: &Kept) -> Result<Vec<Profile>, Error> {
+    let mut profiles = Vec::new();
+    let mut first_error = None;
+    for file in files {
+        match Recording::read(file).and_then(|recording| profile_of(&recording, open)) {
+            Ok(profile) => profiles.push(profile),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    if profiles.is_empty() { Err(first_error.unwrap_or(Error::Unused)) } else { Ok(profiles) }
+}
+
+fn profile_of(recording: &Recording, open: &Kept) -> Result<Profile, Error> {
+    analyse_with(recording, open).map_err(|_| Error::Damaged("it adds up to what no run can have"))
+}
+
 /// Makes the profile of the process that waited most, with the files that were kept while it ran, and names the others
 /// in a remark; fails if no file is a sound recording.
 pub(super) fn of_family<'a>(files: &'a [PathBuf], open: &Kept, kept: bool) -> Result<(Profile, &'a Path), Error> {
@@ -79,7 +96,7 @@ pub(super) fn of_family<'a>(files: &'a [PathBuf], open: &Kept, kept: bool) -> Re
     all.sort_by_key(|(recording, _)| Reverse(weight(recording)));
     let mut all = all.into_iter();
     let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
-    let mut profile = analyse_with(&main, open).map_err(|_| Error::Damaged("it adds up to what no run can have"))?;
+    let mut profile = profile_of(&main, open)?;
     // The main recording counts these, whichever is reported on.
     if let Some(missing) = missing.filter(|missing| !profile.recording.missing.contains(missing)) {
         profile.recording.missing.insert(0, missing);

@@ -1,5 +1,6 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
+mod check;
 mod common;
 mod compare;
 mod deadlock;

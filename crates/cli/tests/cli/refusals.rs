@@ -26,7 +26,7 @@ fn commands_that_do_not_exist_or_may_not_run() {
     let directory = scratch();
     let plain = directory.path().join("plain");
     std::fs::write(&plain, "x").unwrap();
-    for subcommand in ["run", "compare", "profile"] {
+    for subcommand in ["run", "compare", "profile", "check"] {
         expect_complaint(2, &[subcommand, "--", "no-such-command"], &["no such command", "PATH"]);
         expect_complaint(2, &[subcommand, "--", "./no-such-command"], &["no such command: ./no-such-command"]);
         expect_complaint(2, &[subcommand, "--", "/etc"], &["is a directory"]);

@@ -68,7 +68,7 @@ struct Frame {
 /// there are. 0: none returns to `first`, or nothing can be found without locks.
 #[inline(never)]
 pub fn stack(first: usize, to: &mut [u64]) -> usize {
-    walk(first, to, unwind_table)
+    walk(|pc| pc == first, to, unwind_table)
 }
 
 /// Returns the first return address outside a module, of the active calls from `first` outwards, which is in it; if
@@ -78,8 +78,17 @@ pub fn return_behind(module: &Module, first: usize) -> Option<usize> {
     /// More than a library's calls of its own functions.
     const MOST: usize = 64;
     let mut frames = [0; MOST];
-    let count = walk(first, &mut frames, unwind_table_even_with_locks);
+    let count = walk(|pc| pc == first, &mut frames, unwind_table_even_with_locks);
     frames[..count].iter().map(|frame| *frame as usize).find(|frame| !module.contains(*frame))
+}
+
+/// Returns the innermost return address of the active calls that is outside a module; `None`: nothing can be found
+/// without locks.
+#[inline(never)]
+pub fn first_outside(module: &Module) -> Option<usize> {
+    let mut first = [0];
+    let count = walk(|pc| !module.contains(pc), &mut first, unwind_table);
+    (count != 0).then_some(first[0] as usize)
 }
 
 /// Finds the active function whose stack pointer is `stack`; returns its caller's stack pointer, and the place to which
@@ -100,11 +109,11 @@ pub fn caller_of(stack: usize) -> Option<(usize, usize)> {
 
 /// Walks the stack for [`stack`], by the tables that `table_of` finds.
 #[inline(always)]
-fn walk(first: usize, to: &mut [u64], table_of: TableOf) -> usize {
+fn walk(begins: impl Fn(usize) -> bool, to: &mut [u64], table_of: TableOf) -> usize {
     let (mut frame, memory, context) = (Frame::here(), &mut Memory::default(), &mut Context::new_in());
     let (mut kept, mut known, mut unknown, mut begun) = (0, 0, 0, false);
     for _ in 0..MOST_FRAMES {
-        begun |= frame.pc == first;
+        begun |= begins(frame.pc);
         if begun {
             let Some(place) = to.get_mut(kept) else { return kept };
             (*place, kept) = (frame.pc as u64, kept + 1);

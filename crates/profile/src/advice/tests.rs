@@ -1,6 +1,5 @@
-use super::sample::{lock_with_site, quiet, usage};
+use super::sample::{cycle, lock_with_site, quiet, usage};
 use super::*;
-use crate::model::Inversion;
 use turnwise_present::others::Others;
 
 #[test]
@@ -40,7 +39,7 @@ fn the_five_most_hopeful_are_kept_and_a_hazard_always() {
     assert_eq!((advice.findings.len(), advice.left_out), (5, 2));
     assert!(advice.findings.is_sorted_by_key(|finding| std::cmp::Reverse(finding.hoped_ns)));
     assert_eq!(advice.findings[0].locks, [6]);
-    profile.inversions = vec![Inversion { a: 0, b: 1, b_under_a: 1, a_under_b: 0 }];
+    profile.cycles = vec![cycle(&[0, 1])];
     let advice = advise(&profile);
     assert_eq!((advice.findings.len(), advice.left_out), (5, 3));
     assert_eq!(advice.findings[4].rule, "inversion");

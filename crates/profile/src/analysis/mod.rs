@@ -2,9 +2,11 @@
 
 mod clock;
 mod conditions;
+mod cycles;
 mod deadlocks;
 mod lines;
 pub(crate) mod lock_classes;
+mod misuses;
 mod names;
 mod order;
 mod pending;
@@ -44,7 +46,7 @@ use turnwise_recording::{
     WHY_MEMORY, WHY_UNREACHABLE, marked,
 };
 
-/// The most locks that a profile lists individually: those with most waits and acquisitions.
+/// The most locks that a profile lists individually, besides those in cycles: those with most waits and acquisitions.
 const MOST_LOCKS: usize = 20_000;
 
 /// The data shared by the steps of the analysis.
@@ -86,16 +88,19 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording, pending, sleeps);
     let uncounted = uncounted(recording, &sites);
-    let left_out = sites.keep(MOST_LOCKS);
+    let (cycles, is_complete) = order::cycles(recording);
+    let in_cycles = cycles.iter().flatten().map(|step| step.held.0).collect();
+    let left_out = sites.keep(MOST_LOCKS, &in_cycles);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
     profile.threads = threads::all(&work);
     let mut stacks = waits::Stacks::default();
     waits::fill(&mut work, &sites, &mut stacks, &mut profile);
     profile.conditions = conditions::all(&mut work, &sites);
     profile.awaited = sleeps.awaited(&mut work);
-    profile.inversions = order::inversions(recording, &sites);
+    profile.cycles = order::in_profile(&cycles, &sites);
     profile.shared_lines = lines::shared(recording, &sites, &profile);
     names::fill(&mut work, &sites, &mut stacks, &mut profile);
+    profile.misuses = misuses::all(&mut work, &sites, &mut stacks, &mut profile);
     let (frames, troubles) = work.symbols.finish();
     profile.frames = frames;
     profile.recording.hold_one_in = header.hold_one_in;
@@ -103,6 +108,10 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
+    if !is_complete {
+        let remark = "the locks are taken in too many orders: not all were searched for cycles".to_owned();
+        profile.recording.remarks.push(remark);
+    }
     profile.deadlocks = deadlocks::all(pending, recording, &sites, &profile);
     profile.recording.still_waiting = pending.count();
     profile.recording.others = others(header);

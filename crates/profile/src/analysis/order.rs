@@ -1,51 +1,95 @@
-//! Locks taken in both orders.
+//! The order in which threads take locks, and where it leads back to its beginning.
 
-use super::sites::Sites;
-use crate::model::Inversion;
+use super::cycles::{self, Mode, Step};
+use super::sites::{Key, Sites};
+use crate::model::{CycleStep, LockCycle};
 use std::collections::{BTreeMap, BTreeSet};
-use turnwise_recording::Op;
+use std::rc::Rc;
 use turnwise_recording::reader::Recording;
+use turnwise_recording::{EntryCopy, LAST_EDGE, Op};
 
-/// Taking one lock (number, site) while holding another, both for reading or not.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Order {
-    held_site: u64,
-    acquired_site: u64,
-    thread: u32,
+/// A step of a cycle, with its places.
+pub(super) struct PlacedStep {
+    /// The lock that is held, and where it was taken.
+    pub(super) held: Key,
+    /// The lock that is taken under it, and where.
+    pub(super) taken: Key,
+    threads: Vec<u32>,
 }
 
-/// Returns all pairs in which two different threads could meet.
-pub(super) fn inversions(recording: &Recording, sites: &Sites) -> Vec<Inversion> {
-    let mut orders: BTreeMap<(u32, u32), BTreeSet<Order>> = BTreeMap::new();
-    for edge in recording.edges.iter().filter(|edge| edge.seen != 0) {
-        let entry = |place| recording.entry_at(place).map(|index| &recording.entries[index]);
-        let (Some(held), Some(acquired)) = (entry(edge.held), entry(edge.acquired)) else { continue };
-        if held.lock != acquired.lock {
-            let order = Order { held_site: held.site, acquired_site: acquired.site, thread: edge.thread };
-            orders.entry((held.lock, acquired.lock)).or_default().insert(order);
+/// Returns cycles of steps that threads could do at the same time, and whether all were searched.
+pub(super) fn cycles(recording: &Recording) -> (Vec<Vec<PlacedStep>>, bool) {
+    type Way = (Key, Key, Rc<[Mode]>);
+    let mut ways: BTreeMap<Way, BTreeSet<u32>> = BTreeMap::new();
+    for (thread, taken, held) in acquisitions(recording) {
+        let guards: BTreeMap<u32, bool> = held.iter().rev().map(|held| mode(*held)).collect();
+        let guards: Rc<[Mode]> = guards.into_iter().collect();
+        for held in held.iter().filter(|held| held.0 != taken.0) {
+            ways.entry((*held, taken, guards.clone())).or_default().insert(thread);
         }
     }
-    let mut found = Vec::new();
-    for ((first, second), one_way) in orders.range(..).filter(|((first, second), _)| first < second) {
-        let Some(other_way) = orders.get(&(*second, *first)) else { continue };
-        let pair = one_way.iter().find_map(|one| Some((one, other_way.iter().find(|other| may_deadlock(one, other))?)));
-        let Some((one, other)) = pair else { continue };
-        let (Some(a), Some(b)) = (sites.lock_id(*first), sites.lock_id(*second)) else { continue };
-        let b_under_a = sites.id((*second, one.acquired_site));
-        let a_under_b = sites.id((*first, other.acquired_site));
-        if let (Some(b_under_a), Some(a_under_b)) = (b_under_a, a_under_b) {
-            found.push(Inversion { a, b, b_under_a, a_under_b });
+    let step = |((held, taken, guards), threads): (&Way, &BTreeSet<u32>)| Step {
+        held: mode(*held),
+        taken: mode(*taken),
+        guards: guards.clone(),
+        threads: threads.iter().copied().collect(),
+    };
+    let steps: Vec<Step> = ways.iter().map(step).collect();
+    let places: Vec<(Key, Key)> = ways.into_keys().map(|(held, taken, _)| (held, taken)).collect();
+    let placed = |step: &usize| {
+        let (held, taken) = places[*step];
+        PlacedStep { held, taken, threads: steps[*step].threads.clone() }
+    };
+    let (found, is_complete) = cycles::find(&steps);
+    (found.iter().map(|cycle| cycle.iter().map(placed).collect()).collect(), is_complete)
+}
+
+/// Returns the acquisitions of locks under others: the thread, the lock with its site, and all locks held with theirs.
+/// Those of which not all edges were written, or can be read, are left out: a lock might be missing that keeps other
+/// threads away.
+fn acquisitions(recording: &Recording) -> impl Iterator<Item = (u32, Key, Vec<Key>)> {
+    type Locks = (Option<Key>, Vec<Option<Key>>);
+    let mut all: BTreeMap<(u32, u32), Locks> = BTreeMap::new();
+    let mut whole = BTreeSet::new();
+    let key = |place| recording.entry_at(place).map(|index| key(&recording.entries[index]));
+    for edge in recording.edges.iter().filter(|edge| edge.acquisition != 0) {
+        let number = (edge.thread, edge.acquisition & !LAST_EDGE);
+        let (taken, held) = all.entry(number).or_default();
+        *taken = key(edge.acquired);
+        held.push(key(edge.held));
+        if edge.acquisition & LAST_EDGE != 0 {
+            whole.insert(number);
         }
     }
-    found.sort_by_key(|inversion| (inversion.a, inversion.b));
+    let known = all.into_iter().filter(move |(number, _)| whole.contains(number));
+    known.filter_map(|((thread, _), (taken, held))| Some((thread, taken?, held.into_iter().collect::<Option<_>>()?)))
+}
+
+fn key(entry: &EntryCopy) -> Key {
+    (entry.lock, entry.site)
+}
+
+fn mode((lock, site): Key) -> Mode {
+    (lock, site >> 56 == Op::Read as u64)
+}
+
+/// Returns the cycles as a profile has them, each from its first lock there.
+pub(super) fn in_profile(cycles: &[Vec<PlacedStep>], sites: &Sites) -> Vec<LockCycle> {
+    let step = |step: &PlacedStep| {
+        Some(CycleStep {
+            held: sites.lock_id(step.held.0)?,
+            held_at: sites.id(step.held)?,
+            taken_at: sites.id(step.taken)?,
+            threads: step.threads.clone(),
+        })
+    };
+    let cycle = |cycle: &Vec<PlacedStep>| {
+        let mut steps = cycle.iter().map(step).collect::<Option<Vec<_>>>()?;
+        let first = (0..steps.len()).min_by_key(|place| steps[*place].held)?;
+        steps.rotate_left(first);
+        Some(LockCycle { steps })
+    };
+    let mut found: Vec<LockCycle> = cycles.iter().filter_map(cycle).collect();
+    found.sort_by_key(|cycle| (cycle.steps.len(), cycle.steps[0].held));
     found
-}
-
-/// Returns whether two threads that do this at the same time could wait for each other forever.
-fn may_deadlock(one: &Order, other: &Order) -> bool {
-    let reads = |site: u64| site >> 56 == Op::Read as u64;
-    let conflict = |acquired: u64, held: u64| !(reads(acquired) && reads(held));
-    one.thread != other.thread
-        && conflict(one.acquired_site, other.held_site)
-        && conflict(other.acquired_site, one.held_site)
 }

@@ -5,7 +5,7 @@ use super::sleeps::Sleeps;
 use super::sums::Sum;
 use crate::model::{LockId, SiteId};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, Op};
@@ -97,12 +97,15 @@ impl Sites {
         (sites().map(Sum::wait_ticks).sum(), sites().map(|sum| sum.acquisitions).sum(), number)
     }
 
-    /// Keeps only `most` locks; returns how many were left out, and their acquisitions.
-    pub(super) fn keep(&mut self, most: usize) -> (usize, u64) {
-        let Some(rest) = self.locks.get(most..).filter(|rest| !rest.is_empty()) else { return (0, 0) };
+    /// Keeps only the first `most` locks, and `more`; returns how many were left out, and their acquisitions.
+    pub(super) fn keep(&mut self, most: usize, more: &HashSet<u32>) -> (usize, u64) {
+        let rest = self.locks.iter().skip(most).filter(|number| !more.contains(number));
+        let rest: HashSet<u32> = rest.copied().collect();
+        if rest.is_empty() {
+            return (0, 0);
+        }
         let left_out = (rest.len(), rest.iter().map(|number| self.weight(*number).1).sum());
-        let kept = &self.lock_ids;
-        self.sites.retain(|site| (kept[&site.key.0] as usize) < most);
+        self.sites.retain(|site| !rest.contains(&site.key.0));
         self.index();
         left_out
     }

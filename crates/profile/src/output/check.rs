@@ -1,6 +1,6 @@
 //! Checks that everything a profile refers to exists. Only a profile from a file can fail; all later code trusts it.
 
-use crate::model::{Design, Profile};
+use crate::model::{CycleStep, Design, Profile};
 use anyhow::{Result, bail};
 
 /// An item that another names: its list's name, its number, and how many there are.
@@ -28,8 +28,15 @@ pub(super) fn references(profile: &Profile) -> Result<()> {
     each("what is awaited", &profile.awaited, |one| {
         one.sites.iter().flat_map(|site| &site.frames).map(frame).collect()
     })?;
-    each("inversion", &profile.inversions, |pair| {
-        vec![lock(&pair.a), lock(&pair.b), site(&pair.b_under_a), site(&pair.a_under_b)]
+    each("cycle", &profile.cycles, |cycle| {
+        let of = |step: &CycleStep| [lock(&step.held), site(&step.held_at), site(&step.taken_at)];
+        let threads = cycle.steps.iter().flat_map(|step| &step.threads).map(thread);
+        cycle.steps.iter().flat_map(of).chain(threads).collect()
+    })?;
+    each("misuse", &profile.misuses, |one| {
+        let threads = one.holder.iter().chain([&one.thread]).map(thread);
+        let places = one.stack.iter().map(stack).chain(one.taken_at.iter().map(site));
+        threads.chain(places).chain(one.lock_id.iter().map(lock)).collect()
     })?;
     each("deadlock", &profile.deadlocks, |one| {
         one.waits.iter().filter_map(|wait| wait.lock_id.as_ref()).map(lock).collect()

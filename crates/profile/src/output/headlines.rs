@@ -50,7 +50,7 @@ fn facts(profile: &Profile) -> Value {
             let of = &profile.locks[profile.sites[id as usize].lock as usize];
             context! { lock => lock(of), site => site(id), wait_ns, is_waker => !of.kind.is_pthread() }
         }),
-        inversions => profile.inversions.len(),
+        cycles => profile.cycles.len(),
         lines => profile.shared_lines.len(),
         spurious => profile.conditions.iter().map(|condition| condition.woken_for_nothing).sum::<u64>(),
         woke_nobody => woke_nobody(profile),

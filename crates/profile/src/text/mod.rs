@@ -3,7 +3,8 @@
 pub(crate) mod lines;
 
 use crate::model::{
-    Awaited, Condition, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step, Usage,
+    Awaited, Condition, CycleStep, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step,
+    Usage,
 };
 use crate::output::names::{base, callers, is_root};
 use crate::output::{deadlocks, headlines};
@@ -80,9 +81,11 @@ fn lists(profile: &Profile) -> Value {
     let conditions = used.iter().take(LINES).map(|condition| {
         context! { mean_ns => condition.wait.mean_ns(), ..Serde(condition) }
     });
-    let inversions = profile.inversions.iter().take(LINES).map(|pair| {
-        let (b_under_a, a_under_b) = (site(pair.b_under_a), site(pair.a_under_b));
-        context! { a => lock(&pair.a), b => lock(&pair.b), b_under_a, a_under_b }
+    let cycles = profile.cycles.iter().take(LINES).map(|cycle| {
+        let order = |(step, taken): (&CycleStep, LockId)| {
+            context! { taken => lock(&taken), held => lock(&step.held), place => site(step.taken_at) }
+        };
+        cycle.orders().map(order).collect::<Vec<_>>()
     });
     let lines = profile.shared_lines.iter().take(LINES).map(|line| {
         let locks: Vec<String> = line.locks.iter().map(|id| shortened(&lock(id), BESIDE)).collect();
@@ -98,8 +101,8 @@ fn lists(profile: &Profile) -> Value {
         awaited_count => profile.awaited.len(),
         conditions => conditions.collect::<Vec<_>>(),
         condition_count => used.len(),
-        inversions => inversions.collect::<Vec<_>>(),
-        inversion_count => profile.inversions.len(),
+        cycles => cycles.collect::<Vec<_>>(),
+        cycle_count => profile.cycles.len(),
         lines => lines.collect::<Vec<_>>(),
         line_count => profile.shared_lines.len(),
         threads => shown.collect::<Vec<_>>(),

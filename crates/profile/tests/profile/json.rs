@@ -103,7 +103,8 @@ fn what_is_named_must_be_there() {
         ("/episodes/3/holder/1", "wait 3 names site 999999"),
         ("/blocked/0/holder", "blocked pair 0 names site 999999"),
         ("/conditions/0/mutex", "condition variable 0 names lock 999999"),
-        ("/inversions/0/a_under_b", "inversion 0 names site 999999"),
+        ("/cycles/0/steps/1/taken_at", "cycle 0 names site 999999"),
+        ("/cycles/0/steps/0/threads/0", "cycle 0 names thread 999999"),
         ("/deadlocks/0/waits/0/lock_id", "deadlock 0 names lock 999999"),
         ("/shared_lines/0/locks/0", "shared line 0 names lock 999999"),
     ] {

@@ -51,10 +51,10 @@ macro_rules! life {
      $(unlock $($unlock:ident)+ = $real_unlock:path;)? destroy $($destroy:ident)+ = $real_destroy:path) => {
         turnwise_interpose::exports! {
             $($init -> init;)+
-            $($($unlock(object) => $crate::acquire::unlock(object as u64, move || $real_unlock(object));)+)?
+            $($($unlock(object) => $crate::acquire::unlock($class, object as u64, move || $real_unlock(object));)+)?
             $(
                 $destroy(object) => {
-                    $crate::acquire::destroyed(object as u64);
+                    $crate::acquire::destroyed($class, object as u64);
                     $real_destroy(object)
                 };
             )+

@@ -32,6 +32,7 @@ pub(crate) fn program(name: &str) -> &'static Path {
     static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "inside", &[]));
     static FIRST_USE: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "first_use", &[]));
     static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "sanitized", &[]));
+    static ORDERS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "orders", &[]));
     static JOURNAL: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "journal", &[]));
     static ODD_FRAMES: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "odd_frames", &[]));
     static LIMITS: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "limits", &[]));
@@ -49,6 +50,7 @@ pub(crate) fn program(name: &str) -> &'static Path {
         "limits" => &LIMITS,
         "registered_frames" => &REGISTERED,
         "journal" => &JOURNAL,
+        "orders" => &ORDERS,
         "plugins" => &PLUGINS,
         "first_use" => &FIRST_USE,
         "sanitized" => &SANITIZED,
@@ -195,4 +197,18 @@ pub(crate) fn lock<'a>(profile: &'a Profile, name: &str) -> &'a Lock {
 /// Returns the function in which a site is.
 pub(crate) fn function<'a>(profile: &'a Profile, site: &Site) -> &'a str {
     &profile.frames[site.frames[0] as usize].function
+}
+
+/// Returns the locks of each cycle, from the one that comes first by name; the cycles sorted.
+pub(crate) fn cycles(profile: &Profile) -> Vec<String> {
+    let named = profile.cycles.iter().map(|cycle| {
+        let mut names: Vec<&str> =
+            cycle.steps.iter().map(|step| profile.locks[step.held as usize].name.as_str()).collect();
+        let first = (0..names.len()).min_by_key(|place| names[*place]).unwrap_or(0);
+        names.rotate_left(first);
+        names.join(" ")
+    });
+    let mut named: Vec<String> = named.collect();
+    named.sort_unstable();
+    named
 }

@@ -33,7 +33,7 @@ fn what_is_counted_later_is_counted_exactly() {
 #[test]
 fn orders_and_holders_of_what_is_counted_later_are_seen() {
     let profile = Run::program("journal", "", &[], &[]).profile();
-    assert_eq!(profile.inversions.len(), 1, "{:?}", profile.inversions);
+    assert_eq!(profile.cycles.len(), 1, "{:?}", profile.cycles);
     assert_eq!(lock(&profile, "held").usage.contended, 1);
     let site = |id: u32| &profile.sites[id as usize];
     let of_held = |id: u32| profile.locks[site(id).lock as usize].name == "held";

@@ -35,9 +35,9 @@ fn finding(context: &Context, deadlock: &Deadlock) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use crate::advice::sample::{fired, lock_with_site, quiet, usage};
+    use crate::advice::sample::{cycle, fired, lock_with_site, quiet, usage};
     use crate::advice::{advise, text};
-    use crate::model::{Deadlock, Inversion, Method, StuckWait};
+    use crate::model::{Deadlock, Method, StuckWait};
 
     #[test]
     fn a_deadlock_comes_first_and_no_other_lock_is_proposed() {
@@ -51,7 +51,7 @@ mod tests {
             ..StuckWait::default()
         };
         profile.deadlocks = vec![Deadlock { waits: vec![wait("one 1", a), wait("two 2", b)], all_wait: false }];
-        profile.inversions = vec![Inversion { a, b, b_under_a: b, a_under_b: a }];
+        profile.cycles = vec![cycle(&[a, b])];
         let advice = advise(&profile);
         assert_eq!(fired(&profile), ["deadlock", "inversion"]);
         assert!(advice.findings.iter().all(|finding| finding.experiment.is_none()), "{advice:?}");

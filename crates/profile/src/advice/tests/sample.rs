@@ -1,6 +1,6 @@
 //! Small profiles that a rule fires on, or nearly does.
 
-use crate::model::{Distribution, Lock, LockId, Profile, SCHEMA, Site, SiteId, Thread, Usage};
+use crate::model::{CycleStep, Distribution, Lock, LockCycle, LockId, Profile, SCHEMA, Site, SiteId, Thread, Usage};
 
 pub(super) const SECOND: u64 = 1_000_000_000;
 
@@ -45,6 +45,14 @@ pub(super) fn lock_with_site(profile: &mut Profile, all: Usage) -> LockId {
     let lock = lock(profile, all.clone());
     site(profile, lock, all);
     lock
+}
+
+/// Returns the cycle of these locks, each taken under the one before at the site of its number.
+pub(super) fn cycle(locks: &[LockId]) -> LockCycle {
+    let orders = locks.iter().zip(locks.iter().cycle().skip(1));
+    let step =
+        |(&held, &taken): (&LockId, &LockId)| CycleStep { held, held_at: held, taken_at: taken, threads: vec![] };
+    LockCycle { steps: orders.map(step).collect() }
 }
 
 /// Returns the names of the rules that fire.

@@ -4,7 +4,7 @@ use super::super::names;
 use super::afar::share_out;
 use super::strings::Strings;
 use crate::advice::{Advice, Scope};
-use crate::model::{Distribution, Lock, LockId, LockKind, Profile, SiteId, Step, Usage};
+use crate::model::{CycleStep, Distribution, Lock, LockId, LockKind, Profile, SiteId, Step, Usage};
 use crate::policy_rules::conditions_for;
 use serde_json::{Value, json};
 use turnwise_preload_abi::Policy;
@@ -190,11 +190,11 @@ pub(super) fn awaited(profile: &Profile, strings: &mut Strings) -> Vec<Value> {
     rows.collect()
 }
 
-/// Returns four names each: the locks, and where the second is taken under the first, and the first under the second.
-pub(super) fn inversions(profile: &Profile, strings: &mut Strings) -> Vec<[u32; 4]> {
-    let rows = profile.inversions.iter().take(MOST_ROWS).map(|pair| {
-        let [a, b] = [pair.a, pair.b].map(|lock| strings.lock(profile, lock));
-        [a, b, strings.site(profile, pair.b_under_a), strings.site(profile, pair.a_under_b)]
+/// Returns two names for each step: the lock that is held, and where the next step's lock is taken under it.
+pub(super) fn cycles(profile: &Profile, strings: &mut Strings) -> Vec<Vec<[u32; 2]>> {
+    let rows = profile.cycles.iter().take(MOST_ROWS).map(|cycle| {
+        let step = |step: &CycleStep| [strings.lock(profile, step.held), strings.site(profile, step.taken_at)];
+        cycle.steps.iter().map(step).collect()
     });
     rows.collect()
 }

@@ -38,7 +38,7 @@ pub(super) fn data(profile: &Profile) -> Value {
         "blocked": rows::blocked(profile, &mut strings),
         "conditions": rows::conditions(profile, &mut strings),
         "awaited": rows::awaited(profile, &mut strings),
-        "inversions": rows::inversions(profile, &mut strings),
+        "cycles": rows::cycles(profile, &mut strings),
         "lines": rows::lines(profile, &mut strings),
         "flame": Flame::of(profile, &mut strings, &mut omitted),
         // Without acquisitions and holds, their columns and tiles are left out, and holders are wakers.
@@ -60,7 +60,7 @@ fn rows_left_out(profile: &Profile) -> Vec<String> {
         ("pairs of call sites", profile.blocked.len()),
         ("condition variables", profile.conditions.len()),
         ("other waits", profile.awaited.len()),
-        ("inversions", profile.inversions.len()),
+        ("cycles", profile.cycles.len()),
         ("shared cache lines", profile.shared_lines.len()),
     ];
     let long = tables.into_iter().filter(|(_, number)| *number > MOST_ROWS);
