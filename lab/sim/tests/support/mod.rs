@@ -64,7 +64,17 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         on_cpu: OnCpuView::Exact,
     };
     let (name, title) = ("test".to_owned(), "a machine for tests".to_owned());
-    Machine { name, title, topology, coherence: lines, cpu, system, sources: Vec::new(), entries: Vec::new() }
+    Machine {
+        name,
+        title,
+        topology,
+        coherence: lines,
+        cpu,
+        system,
+        sources: Vec::new(),
+        entries: Vec::new(),
+        ranges: Vec::new(),
+    }
 }
 
 /// Returns the same, shared.
