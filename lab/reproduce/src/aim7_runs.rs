@@ -6,11 +6,11 @@ use anyhow::Result;
 use std::ops::Range;
 use std::sync::Arc;
 use turnwise_aim7::{Length, Outcome, Plan, Workfile};
-use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::spec::Machine;
 use turnwise_vfs::journal;
 
-/// The papers' file systems have small journals.
-const JOURNAL_MIB: u32 = 4;
+/// The machine of both papers.
+pub(super) const MACHINE: &str = "westmere-ex-80";
 
 /// Values that are not in a workfile.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +21,10 @@ pub(super) struct Constants {
     pub(super) tax: f64,
     /// Either visit to the list of orphans.
     pub(super) orphan_ns: f64,
-    /// Whether file systems have a journal.
-    pub(super) journal: bool,
+    /// The file systems' journals, if they have any.
+    pub(super) journal: Option<journal::Config>,
     /// Whether a profiler asks for the path of everything that is mapped.
     pub(super) profiler: bool,
-}
-
-/// Returns the machine of both.
-pub(super) fn machine() -> Result<Arc<Machine>> {
-    Ok(Arc::new(spec::load("westmere-ex-80")?))
 }
 
 /// Returns a run of a workfile with the locks of a kernel on this many first nodes: all users are forked at once.
@@ -45,11 +40,10 @@ pub(super) fn plan(
     let mut plan = Plan::new(workfile, locks, Arc::clone(machine), users).on_nodes(nodes);
     // Of n nodes' memory, a share of 1 - 1/n is far away; on two nodes it is a half.
     let far = 2.0 * (1.0 - 1.0 / f64::from(nodes));
-    let orphan_ns = orphan_ns as u32;
-    let small = || journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) };
     plan.setup.compute_ns = compute_ns as u32;
     plan.setup.tax_permille = (1000.0 * (1.0 + tax * far)) as u32;
-    (plan.setup.profiler, plan.setup.journal) = (profiler, journal.then(small));
+    plan.setup.profiler = profiler;
+    plan.setup.journal = journal.map(|journal| journal::Config { orphan_ns: orphan_ns as u32, ..journal });
     plan
 }
 

@@ -8,16 +8,20 @@
 //! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
 //! | `pool.rs`, `bracket.rs` | many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
+//! | `numbers.rs` | the numbers of a workload, and what is drawn of those that its paper leaves open |
+//! | `bands.rs` | many runs with drawn numbers: what a paper's own text leaves open of each figure |
 //! | `aim7_runs.rs` | AIM7 on the papers' machine |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the papers |
 
 mod aim7_runs;
+pub mod bands;
 mod bracket;
 mod dcache;
 pub mod explanations;
 mod handoff_spin;
 mod mean;
 mod mutex_spinners;
+mod numbers;
 pub mod pool;
 pub mod report;
 mod rwsem_stealing;
@@ -27,6 +31,7 @@ mod template;
 mod words;
 
 use anyhow::{Context as _, Result};
+pub use numbers::Draw;
 use pool::Pool;
 use report::PaperReport;
 use std::panic::resume_unwind;
@@ -42,6 +47,7 @@ pub struct Paper {
     pub runs: [u64; 2],
     run: fn(&Context<'_>) -> Result<PaperReport>,
     words: &'static str,
+    numbers: &'static str,
     report: &'static str,
 }
 
@@ -54,6 +60,7 @@ macro_rules! documents {
             runs: $runs,
             run: $name::run,
             words: include_str!(concat!(stringify!($name), "/words.toml")),
+            numbers: include_str!(concat!(stringify!($name), "/numbers.toml")),
             report: include_str!(concat!(stringify!($name), "/report.jinja")),
         }),*];
     };
@@ -77,6 +84,8 @@ pub struct Context<'a> {
     pub least: bool,
     /// Where simulations run.
     pub pool: &'a Pool<'a>,
+    /// One of many runs that draw what the papers leave open: short, with one seed, and nothing that is not judged.
+    pub draw: Option<&'a Draw>,
 }
 
 /// Runs papers side by side, so that while one waits for its last run, as each round of a fit does, the others
@@ -92,7 +101,7 @@ pub fn run_all(
     jobs: usize,
     progress: &ProgressBar,
 ) -> Result<Vec<PaperReport>> {
-    let context = &Context { seed, quick, least: false, pool: &Pool::new(jobs, progress) };
+    let context = &Context { seed, quick, least: false, pool: &Pool::new(jobs, progress), draw: None };
     std::thread::scope(|scope| {
         let start = |document: &&'static Paper| {
             let document = *document;
@@ -114,6 +123,16 @@ impl Context<'_> {
     /// Does it unless this is the short version.
     fn in_full<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
         (!self.quick).then(run).transpose()
+    }
+
+    /// Returns how many seeds a figure is the mean of: one where the numbers are drawn, since there are many draws.
+    fn seeds(&self, quick: u64, full: u64) -> u64 {
+        if self.draw.is_some() { 1 } else { self.choose(quick, full) }
+    }
+
+    /// Returns all of these, or only the judged ones where the numbers are drawn; these stand first.
+    fn judged<'b, T>(&self, all: &'b [T], judged: usize) -> &'b [T] {
+        if self.draw.is_some() { &all[..judged] } else { all }
     }
 
     /// Returns the rounds of a fit; one or two are enough for a test.

@@ -1,6 +1,8 @@
 //! The results of a reproduction: one type, from which the text, the JSON, the HTML and the Markdown are made.
 
+pub use crate::bands::{Band, Inside, Shares};
 pub use crate::explanations::{Explanation, Miss};
+pub use crate::numbers::Open;
 pub use crate::score::Score;
 pub use turnwise_present::figures::plain as figure;
 
@@ -12,9 +14,9 @@ use turnwise_present::machine::Machine;
 use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or is removed.
-pub const FORMAT: &str = "turnwise-reproduction/2";
-/// The format before, which has the same fields and more.
-pub const FORMER_FORMAT: &str = "turnwise-reproduction/1";
+pub const FORMAT: &str = "turnwise-reproduction/3";
+/// The formats before, which have the same fields and more.
+pub const FORMER_FORMATS: [&str; 2] = ["turnwise-reproduction/1", "turnwise-reproduction/2"];
 
 /// All papers of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Reproduction {
     pub quick: bool,
     /// This machine.
     pub host: Machine,
+    /// Of how many draws the bands are; 0: there are none.
+    #[serde(default)]
+    pub samples: u32,
     /// How many rows and claims came out.
     #[serde(default)]
     pub score: Score,
@@ -61,6 +66,9 @@ pub struct PaperReport {
     /// What the papers leave open and was chosen, and whether after a look at the rows: to a reader as good as fitted.
     #[serde(default)]
     pub chosen: Vec<String>,
+    /// What the paper leaves open, and the bands are drawn of.
+    #[serde(default)]
+    pub open: Vec<Open>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
     /// Other runs: of other machines, and with other constants.
@@ -106,17 +114,22 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// How far a figure may be off.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+impl Table {
+    /// Returns whether differences of its figures are in points: they are changes, or shares of a whole.
+    #[must_use]
+    pub fn in_points(&self) -> bool {
+        self.changes || self.unit.starts_with('%')
+    }
+}
+
+/// How far a figure may be off for a claim to hold.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bound {
+pub(crate) enum Bound {
     /// By this share of what was published.
     Share(f64),
     /// By this much in the figure's own unit, which is per cent.
     Points(f64),
-    /// By this share of what was published, or by this many points, whichever is more: for shares of a whole, of which
-    /// small ones would not bear a bound in points alone.
-    ShareOrPoints(f64, f64),
     /// By this factor, either way.
     Factor(f64),
     /// The side of zero on which it lies; a value nearer to zero than this has no sign.
@@ -130,7 +143,6 @@ impl Bound {
         match self {
             Bound::Share(share) => (ours - published).abs() <= share * published.abs(),
             Bound::Points(points) => (ours - published).abs() <= points,
-            Bound::ShareOrPoints(share, points) => (ours - published).abs() <= points.max(share * published.abs()),
             Bound::Factor(factor) => (1.0 / factor..=factor).contains(&(ours / published)),
             Bound::Sign(nothing) => sign(ours, nothing) == sign(published, nothing),
         }
@@ -144,20 +156,6 @@ impl Bound {
             (true, _) => Verdict::Holds,
             (false, nearest) if self.holds(published, nearest) => Verdict::CannotTell,
             _ => Verdict::Fails,
-        }
-    }
-
-    /// Returns the bound in words.
-    #[must_use]
-    pub fn words(self) -> String {
-        match self {
-            Bound::Share(share) => format!("{:.1}%", share * 100.0).replace(".0%", "%"),
-            Bound::Points(points) => format!("{points} points"),
-            Bound::ShareOrPoints(share, points) => {
-                format!("{} or {points} points", Bound::Share(share).words())
-            }
-            Bound::Factor(factor) => format!("a factor {factor}"),
-            Bound::Sign(nothing) => format!("the sign (below {nothing}: none)"),
         }
     }
 }
@@ -190,8 +188,9 @@ pub struct Row {
     /// Why it is not judged, though it has figures and a number was not fitted on it.
     #[serde(default)]
     pub unjudged: Option<String>,
-    /// How far it may be off.
-    pub bound: Option<Bound>,
+    /// Within what the paper's own text leaves it, if that was drawn.
+    #[serde(default)]
+    pub band: Option<Band>,
     /// A remark next to a figure, or instead of one.
     pub remark: Option<String>,
 }
@@ -218,40 +217,23 @@ impl Row {
         (published != 0.0).then(|| ours / published - 1.0)
     }
 
-    /// Judges whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged.
+    /// Returns whether ours says something about the published figure: no number was fitted on it.
     #[must_use]
-    pub fn judged(&self) -> Option<Verdict> {
-        let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
-        let verdict = bound.judge(published, (ours, self.standard_error));
-        (!self.fitted && self.unjudged.is_none()).then_some(verdict)
+    pub fn is_compared(&self) -> bool {
+        self.published.is_some() && self.ours.is_some() && !self.fitted && self.unjudged.is_none()
     }
 
-    /// Returns the error as a column shows it: in points where the bound is in points.
+    /// Returns the error as a column shows it, in points or per cent.
     #[must_use]
-    pub fn error_text(&self) -> String {
-        match (self.published.zip(self.ours), self.bound) {
-            (Some((published, ours)), Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_))) => {
-                format!("{:+.1} points", ours - published)
-            }
-            (Some(_), _) => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
-            (None, _) => "-".to_owned(),
-        }
-    }
-
-    /// Returns `met`, `missed`, `cannot tell`, `fitted`, why it is not judged, or nothing.
-    #[must_use]
-    pub fn verdict(&self) -> &str {
-        match self.judged() {
-            _ if self.fitted => "fitted",
-            None => self.unjudged.as_deref().unwrap_or_default(),
-            Some(Verdict::Holds) => "met",
-            Some(Verdict::CannotTell) => "cannot tell",
-            Some(_) => "missed",
+    pub fn error_text(&self, points: bool) -> String {
+        match self.published.zip(self.ours) {
+            Some((published, ours)) if points => format!("{:+.1} points", ours - published),
+            _ => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
         }
     }
 }
 
-/// Whether a claim or a row holds on the simulated machine. Of several that must hold, the greatest is the verdict.
+/// Whether a claim holds on the simulated machine. Of several that must hold, the greatest is the verdict.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -279,6 +261,9 @@ pub struct Claim {
     pub ours: String,
     /// Whether it holds.
     pub verdict: Verdict,
+    /// In how many draws it does.
+    #[serde(default)]
+    pub draws: Option<Shares>,
 }
 
 /// A table of ours.
@@ -318,10 +303,10 @@ pub struct Series {
 }
 
 impl PaperReport {
-    /// Returns how many judged rows have this verdict.
+    /// Returns how many rows have a band with this verdict.
     #[must_use]
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.rows().filter(|row| row.judged() == Some(verdict)).count()
+    pub fn count(&self, verdict: Inside) -> usize {
+        self.rows().filter(|row| row.band.as_ref().is_some_and(|band| band.verdict == verdict)).count()
     }
 
     /// Returns all rows of all tables.
@@ -334,37 +319,24 @@ impl PaperReport {
 mod tests {
     use super::*;
 
-    fn row(published: f64, ours: f64, bound: Bound) -> Row {
-        Row { published: Some(published), ours: Some(ours), bound: Some(bound), ..Row::default() }
-    }
-
-    fn within(row: &Row, bound: Bound) -> Row {
-        Row { bound: Some(bound), ..row.clone() }
-    }
-
     #[test]
-    fn a_row_is_judged_by_its_bound_and_not_if_it_was_fitted() {
+    fn a_row_is_compared_unless_a_number_was_fitted_on_it() {
         let key = "spin_backoff.rows[0].spin[0]".to_owned();
         let mut row = Row { key, ours: Some(4.2), ..Row::default() };
         row.complete().expect("it is there");
-        assert_eq!((row.judged(), row.error_text().as_str()), (None, "+5.3%"));
-        assert_eq!(within(&row, Bound::Share(0.25)).verdict(), "met");
-        assert_eq!(within(&row, Bound::Share(0.05)).verdict(), "missed");
-        assert_eq!(Row { fitted: true, ..within(&row, Bound::Share(0.25)) }.verdict(), "fitted");
-        assert_eq!(within(&row, Bound::Points(0.1)).error_text(), "+0.2 points");
-        let follows =
-            Row { unjudged: Some("follows from a fitted row".to_owned()), ..within(&row, Bound::Share(0.25)) };
-        assert_eq!((follows.judged(), follows.verdict()), (None, "follows from a fitted row"));
+        assert_eq!((row.is_compared(), row.error_text(false).as_str()), (true, "+5.3%"));
+        assert_eq!(row.error_text(true), "+0.2 points");
+        assert!(!Row { fitted: true, ..row.clone() }.is_compared());
+        assert!(!Row { unjudged: Some("follows from a fitted row".to_owned()), ..row }.is_compared());
     }
 
     #[test]
     fn noise_that_crosses_the_bound_cannot_tell() {
-        let verdict = |ours, error| {
-            Row { standard_error: Some(error), ..row(2.0, ours, Bound::Share(0.25)) }.verdict().to_owned()
-        };
-        assert_eq!([verdict(2.3, 0.1), verdict(2.3, 0.2), verdict(2.7, 0.2)], ["met", "cannot tell", "cannot tell"]);
-        assert_eq!(verdict(2.7, 0.09), "missed");
-        assert_eq!(verdict(2.0, 0.5), "cannot tell", "both ends are beyond the bound, on either side");
+        let verdict = |ours, error| Bound::Share(0.25).judge(2.0, (ours, Some(error)));
+        let met = [verdict(2.3, 0.1), verdict(2.3, 0.2), verdict(2.7, 0.2)];
+        assert_eq!(met, [Verdict::Holds, Verdict::CannotTell, Verdict::CannotTell]);
+        assert_eq!(verdict(2.7, 0.09), Verdict::Fails);
+        assert_eq!(verdict(2.0, 0.5), Verdict::CannotTell, "both ends are beyond the bound, on either side");
     }
 
     #[test]
@@ -372,11 +344,5 @@ mod tests {
         assert!(Bound::Factor(1.5).holds(90.0, 60.0) && !Bound::Factor(1.5).holds(90.0, 59.0));
         assert!(Bound::Sign(1.0).holds(0.3, -0.9) && !Bound::Sign(1.0).holds(14.0, 0.5));
         assert!(Bound::Points(10.0).holds(-6.3, 3.7) && !Bound::Points(10.0).holds(-6.3, -16.4));
-        assert!(Bound::ShareOrPoints(0.25, 1.0).holds(0.14, 1.1) && !Bound::ShareOrPoints(0.25, 1.0).holds(2.0, 3.1));
-        assert!(
-            Bound::ShareOrPoints(0.25, 1.0).holds(34.0, 42.0) && !Bound::ShareOrPoints(0.25, 1.0).holds(34.0, 43.0)
-        );
-        assert_eq!(Bound::Share(0.066).words(), "6.6%");
-        assert_eq!(Bound::Share(0.25).words(), "25%");
     }
 }

@@ -1,18 +1,18 @@
 //! How much of a reproduction is right: rows and claims.
 
-use crate::report::{PaperReport, Row, Verdict};
+use crate::report::{Inside, PaperReport, Row, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// How many were right, of how many.
 #[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Score {
-    /// Rows that kept their bounds.
-    pub rows_met: usize,
-    /// Rows whose own noise decides.
-    pub rows_unclear: usize,
-    /// Rows that were judged, those included.
-    pub rows_judged: usize,
+    /// Rows inside their bands.
+    pub rows_inside: usize,
+    /// Rows outside.
+    pub rows_outside: usize,
+    /// Rows whose band is so wide that it says nothing.
+    pub rows_open: usize,
     /// Claims that hold in direction and in size.
     pub claims_held: usize,
     /// Claims that hold in direction only.
@@ -30,10 +30,8 @@ pub struct Score {
 /// Our figures beside the answer that nothing changes.
 #[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Skill {
-    /// Rows that were judged.
+    /// Rows that are compared.
     pub rows: usize,
-    /// Rows whose means keep their bounds, and those for which 0 does.
-    pub met: [usize; 2],
     /// The roots of the mean squares of both errors, points.
     pub error: [f64; 2],
 }
@@ -45,11 +43,10 @@ impl Score {
         let rows = |verdict| documents.iter().map(|document| document.count(verdict)).sum();
         let claims = || documents.iter().flat_map(|document| &document.claims);
         let claimed = |verdict| claims().filter(|claim| claim.verdict == verdict).count();
-        let (met, unclear) = (rows(Verdict::Holds), rows(Verdict::CannotTell));
         Score {
-            rows_met: met,
-            rows_unclear: unclear,
-            rows_judged: met + unclear + rows(Verdict::Fails),
+            rows_inside: rows(Inside::Inside),
+            rows_outside: rows(Inside::Outside),
+            rows_open: rows(Inside::Nothing),
             claims_held: claimed(Verdict::Holds),
             claims_in_direction: claimed(Verdict::Direction),
             claims_open: claimed(Verdict::Open),
@@ -63,37 +60,28 @@ impl Score {
 impl Skill {
     fn of(documents: &[PaperReport]) -> Skill {
         let tables = documents.iter().flat_map(|document| &document.tables).filter(|table| table.changes);
-        let judged = |row: &Row| Some((row.judged().and(row.bound)?, row.published?, row.ours?));
-        let rows: Vec<_> = tables.flat_map(|table| &table.rows).filter_map(judged).collect();
-        let met = |said: fn(f64) -> f64| {
-            rows.iter().filter(|(bound, published, ours)| bound.holds(*published, said(*ours))).count()
-        };
+        let figures = |row: &Row| row.published.zip(row.ours).filter(|_| row.is_compared());
+        let rows: Vec<(f64, f64)> = tables.flat_map(|table| &table.rows).filter_map(figures).collect();
         let error = |said: fn(f64) -> f64| {
-            let squares: f64 = rows.iter().map(|(_, published, ours)| (said(*ours) - published).powi(2)).sum();
+            let squares: f64 = rows.iter().map(|(published, ours)| (said(*ours) - published).powi(2)).sum();
             (squares / rows.len().max(1) as f64).sqrt()
         };
-        Skill { rows: rows.len(), met: [met(|ours| ours), met(|_| 0.0)], error: [error(|ours| ours), error(|_| 0.0)] }
+        Skill { rows: rows.len(), error: [error(|ours| ours), error(|_| 0.0)] }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Bound, Table};
+    use crate::report::Table;
 
     #[test]
-    fn nothing_changes_is_judged_by_the_same_bounds() {
-        let row = |published, ours| Row {
-            published: Some(published),
-            ours: Some(ours),
-            bound: Some(Bound::Points(10.0)),
-            ..Row::default()
-        };
+    fn nothing_changes_is_an_answer_too() {
+        let row = |published, ours| Row { published: Some(published), ours: Some(ours), ..Row::default() };
         let table = |changes, rows| Table { title: String::new(), unit: "%".to_owned(), today: None, changes, rows };
         let tables = vec![table(true, vec![row(34.0, 30.0), row(2.0, 14.0)]), table(false, vec![row(9.0, 9.0)])];
         let score = Score::of(&[PaperReport { tables, ..PaperReport::default() }]);
-        assert_eq!((score.rows_met, score.rows_judged), (2, 3));
-        assert_eq!((score.changes.rows, score.changes.met), (2, [1, 1]));
+        assert_eq!((score.rows_inside, score.changes.rows), (0, 2));
         let [ours, nothing] = score.changes.error;
         assert!((ours - 80.0_f64.sqrt()).abs() < 1e-9 && (nothing - 580.0_f64.sqrt()).abs() < 1e-9);
     }

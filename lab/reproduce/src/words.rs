@@ -1,17 +1,14 @@
 //! The text about a paper apart from its figures: `words.toml` in its folder.
 
 use crate::explanations::Explanation;
+use crate::numbers::Numbers;
 use crate::report::PaperReport;
 use crate::{Context, Paper, page};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::fmt::Display;
 use turnwise_bench::published;
 use turnwise_sim::spec::Machine;
 use turnwise_simbench::report::SimMachine;
-
-/// A number of the model, by its name in the file.
-pub(crate) type Number<'a> = (&'a str, &'a dyn Display);
 
 /// The file.
 #[derive(Deserialize)]
@@ -29,11 +26,9 @@ struct Words {
 }
 
 impl Words {
-    fn of(document: &str, numbers: &[Number<'_>]) -> Result<Words> {
-        let file = Paper::named(document)?.words;
-        let filled =
-            |text: String, (name, number): &Number<'_>| text.replace(&format!("{{{name}}}"), &number.to_string());
-        toml::from_str(&numbers.iter().fold(file.to_owned(), filled)).with_context(|| format!("{document}/words.toml"))
+    fn of(document: &str, fill: impl FnOnce(&str) -> String) -> Result<Words> {
+        let file = fill(Paper::named(document)?.words);
+        toml::from_str(&file).with_context(|| format!("{document}/words.toml"))
     }
 
     fn all(&self) -> impl Iterator<Item = &String> {
@@ -47,7 +42,7 @@ impl Words {
 /// # Errors
 /// If there is no such paper.
 pub fn whys(document: &str) -> Result<Vec<Explanation>> {
-    Ok(Words::of(document, &[])?.whys)
+    Ok(Words::of(document, str::to_owned)?.whys)
 }
 
 impl PaperReport {
@@ -56,10 +51,10 @@ impl PaperReport {
         context: &Context<'_>,
         name: &str,
         machine: &Machine,
-        numbers: &[Number<'_>],
+        numbers: &Numbers<'_>,
         ours: impl Serialize,
     ) -> Result<PaperReport> {
-        let words = Words::of(name, numbers)?;
+        let words = Words::of(name, |text| numbers.fill(text))?;
         let open = words.all().find(|text| text.contains(['{', '}']));
         ensure!(open.is_none(), "{name}/words.toml: a number is missing: {}", open.map_or("", String::as_str));
         let Words { workload, chosen, facts, left_out, mut notes, whys } = words;
@@ -76,6 +71,7 @@ impl PaperReport {
             whys,
             notes,
             left_out: context.choose(left_out, Vec::new()),
+            open: numbers.open(machine),
             ..PaperReport::default()
         };
         report.state(ours)

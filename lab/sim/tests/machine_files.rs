@@ -234,6 +234,21 @@ fn provisional_sources_say_how_they_came_about() {
     }
 }
 
+/// At the ends of its range a number is an end of it, and what is drawn with it has changed in proportion.
+#[test]
+fn numbers_are_drawn_from_their_ranges() {
+    let drawn = |place: f64| turnwise_sim::spec::draw("westmere-ex-80", |_| place).expect("both ends are machines");
+    let usual = machine("westmere-ex-80");
+    let ns = |machine: &Machine, hops| machine.coherence.rmw_modified.at(Class::hops(hops)) as f64 / 1000.0;
+    for (place, cycles) in [(0.0, 79.0), (1.0, 148.0)] {
+        let machine = drawn(place);
+        assert!((machine.coherence.rmw_modified.at(Class::SAME_NODE) as f64 / 1000.0 - cycles / 2.13).abs() < 0.01);
+        assert!((ns(&machine, 2) / ns(&usual, 2) - cycles / 120.0).abs() < 1e-4);
+        assert_eq!((&machine.topology, machine.system.syscall), (&usual.topology, usual.system.syscall));
+    }
+    assert_ne!(drawn(0.3).fingerprint(), usual.fingerprint());
+}
+
 #[test]
 fn unknown_machines_list_the_known_ones() {
     let error = load("westmere").expect_err("no such machine").to_string();
@@ -328,7 +343,8 @@ mod errors {
 
     #[test]
     fn times_that_may_be_nothing() {
-        let text = WESTMERE.replacen("ns = 15,", "ns = 0,", 1).replacen("same_node = 1600", "same_node = 0", 1);
+        let (numbers, _) = WESTMERE.split_once("[[range]]").expect("the file has ranges");
+        let text = numbers.replacen("ns = 15,", "ns = 0,", 1).replacen("same_node = 1600", "same_node = 0", 1);
         let machine = parse(&text, "").unwrap_or_else(|e| panic!("{e}"));
         assert_eq!((machine.coherence.read_occupancy, machine.system.ipi.0[2]), (0, 0));
     }
@@ -462,6 +478,21 @@ mod errors {
             "system.min_granularity",
             &["zero"],
         );
+    }
+
+    #[test]
+    fn ranges() {
+        let range = |to, key, words: &[&str]| says(WESTMERE, "within = [79, 148]", to, key, words);
+        range("within = [130, 148]", "range[0].within", &["does not contain the number itself, 120"]);
+        range("within = [148, 79]", "range[0].within", &["148 to 79 is not a range"]);
+        range("within = [-1, 148]", "range[0].within", &["-1 to 148 is not a range"]);
+        let memory = "[\"coherence.memory\"]";
+        says(WESTMERE, memory, "[\"coherence.memmory\"]", "range[1].of[0]", &["no number of this file"]);
+        says(WESTMERE, memory, "[\"coherence.memory\", \"coherence.rmw_shared\"]", "range[1].of", &["in two ranges"]);
+        let error = wrong(WESTMERE, memory, "[]");
+        assert!(error.key == "range[1].within" && error.to_string().contains("nothing that can be scaled"), "{error}");
+        let error = wrong(WESTMERE, "  \"coherence.store_shared\",\n", "");
+        assert!(error.key == "coherence.store_shared" && error.to_string().contains("in no range"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The command line of `turnwise-lab reproduce`.
 
+use crate::sim::Part;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use turnwise_reproduce::PAPERS;
@@ -8,9 +9,12 @@ use turnwise_reproduce::PAPERS;
 ///
 /// Runs the workloads of the papers on the locks before and after each change, on simulated machines like
 /// those that they were measured on. First comes what the papers claim and whether it holds, with what may explain the
-/// misses, then every row with its bound, the facts and what was fitted: constants of workloads, never latencies, and
-/// fewer than there are rows. Today's locks have tables of their own. The same command gives the same figures on every
-/// host.
+/// misses, then every row, the facts and what was fitted: constants of workloads, never latencies, and fewer than there
+/// are rows. Today's locks have tables of their own. The same command gives the same figures on every host.
+///
+/// --bands tells what the papers' own text leaves open: it draws every number that they do not give within the range
+/// of its sources, many times, and shows for each row the band of the draws, whether the published figure lies in it,
+/// and which numbers decide.
 ///
 /// A claim that does not hold is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
 #[derive(clap::Args)]
@@ -28,8 +32,21 @@ pub(crate) struct Args {
     /// Simulations to run in parallel [default: the CPUs of the host]; the figures do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+    /// Also draw what the papers leave open, in short runs: tens of minutes
+    #[arg(long)]
+    pub(crate) bands: bool,
+    /// Draws of each paper
+    #[arg(long, value_name = "N", requires = "bands", default_value_t = 64)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=4096))]
+    pub(crate) samples: u32,
+    /// Only draw, and only the k-th of n parts: for a cluster. --draws puts them together
+    #[arg(long, value_name = "K/N", requires_all = ["bands", "json"], conflicts_with_all = ["html", "markdown"])]
+    pub(crate) partition: Option<Part>,
+    /// Put the bands of these parts beside the report, and draw nothing
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "bands")]
+    pub(crate) draws: Vec<PathBuf>,
     /// Show a report that --json wrote, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "bands"])]
     pub(crate) from: Option<PathBuf>,
     /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
@@ -47,6 +64,7 @@ Examples:
   turnwise-lab reproduce
   turnwise-lab reproduce spin_backoff handoff_spin --quick
   turnwise-lab reproduce --json report.json --markdown report.md
+  turnwise-lab reproduce handoff_spin --bands
   turnwise-lab reproduce rwsem_stealing --json rwsem.json --html rwsem.html";
 
 impl Args {
@@ -55,6 +73,8 @@ impl Args {
         let mut words = vec!["turnwise-lab reproduce".to_owned()];
         words.extend(self.documents.iter().cloned());
         words.extend(self.quick.then(|| "--quick".to_owned()));
+        words.extend(self.bands.then(|| "--bands".to_owned()));
+        words.extend((self.bands && self.samples != 64).then(|| format!("--samples {}", self.samples)));
         words.extend((self.seed != 1).then(|| format!("--seed {}", self.seed)));
         words.join(" ")
     }

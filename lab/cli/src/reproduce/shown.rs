@@ -5,7 +5,7 @@ use crate::picture::chart;
 use serde::Serialize;
 use std::collections::HashMap;
 use turnwise_present::template::{Environment, Serde};
-use turnwise_reproduce::report::{Bound, Miss, PaperReport, Reproduction, Row, Score};
+use turnwise_reproduce::report::{Miss, PaperReport, Reproduction, Row};
 
 const TITLE: &str = "The papers, reproduced";
 /// A remark of at most this length, and of one row alone, stands in its row.
@@ -24,7 +24,6 @@ struct Values<'a> {
 #[derive(Serialize)]
 struct Shown<'a> {
     paper: &'a PaperReport,
-    score: Score,
     misses: Vec<Miss<'a>>,
     /// Those of its rows, then its own, each with its number.
     notes: Vec<(usize, &'a str)>,
@@ -56,19 +55,13 @@ fn written(report: &Reproduction, form: &'static str) -> String {
 /// Returns what the templates know of rows.
 fn environment() -> Environment<'static> {
     let mut env = document::environment();
-    env.add_filter("bound", |Serde(bound): Serde<Bound>| bound.words());
-    env.add_filter("error", |Serde(row): Serde<Row>| row.error_text());
-    env.add_filter("verdict", |Serde(row): Serde<Row>| match row.judged() {
-        // Its notes say why.
-        None if !row.fitted && row.unjudged.is_some() => "not judged".to_owned(),
-        _ => row.verdict().to_owned(),
-    });
+    env.add_filter("error", |Serde(row): Serde<Row>, points: bool| row.error_text(points));
     env
 }
 
 impl<'a> Shown<'a> {
     fn of(paper: &'a PaperReport) -> Shown<'a> {
-        Shown { paper, score: Score::of(std::slice::from_ref(paper)), misses: paper.misses(), notes: notes(paper) }
+        Shown { paper, misses: paper.misses(), notes: notes(paper) }
     }
 }
 
@@ -93,18 +86,17 @@ fn notes(paper: &PaperReport) -> Vec<(usize, &str)> {
 mod tests {
     use super::*;
     use turnwise_present::machine::Machine;
-    use turnwise_reproduce::report::{Claim, FORMAT, Table, Verdict};
+    use turnwise_reproduce::report::{Claim, FORMAT, Score, Table, Verdict};
     use turnwise_reproduce::{PAPERS, explanations};
     use turnwise_simbench::report::SimMachine;
 
     /// Returns a paper that misses all of its claims and of its rows, of which it has as many as the real one.
     fn document(name: &str, tables: usize, rows: usize, claims: usize) -> PaperReport {
         let whys = explanations::of(name).expect("it is built in");
-        let missed = |number: usize| {
-            let key = whys[number % whys.len()].rows[0].clone();
+        let missed = |_| {
             let label = "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2".to_owned();
-            let (published, ours, bound) = (Some(34.0), Some(90.0), Some(Bound::Points(10.0)));
-            Row { key, label, said: "34".to_owned(), published, ours, bound, ..Row::default() }
+            let (published, ours) = (Some(34.0), Some(90.0));
+            Row { label, said: "34".to_owned(), published, ours, ..Row::default() }
         };
         let table = |_| Table {
             title: "What the patches change".to_owned(),
@@ -113,11 +105,12 @@ mod tests {
             changes: true,
             rows: (0..rows).map(missed).collect(),
         };
-        let claim = Claim {
-            what: "spinning while the owner runs speeds 4 threads up".to_owned(),
+        let claim = |number: usize| Claim {
+            what: format!("spinning while the owner runs speeds 4 threads up: {}", whys[number % whys.len()].claims[0]),
             published: "+4%, +4%, +4%".to_owned(),
             ours: "+16%, +25%, +30%".to_owned(),
             verdict: Verdict::Fails,
+            draws: None,
         };
         PaperReport {
             name: name.to_owned(),
@@ -125,10 +118,11 @@ mod tests {
             published_on: String::new(),
             machine: SimMachine::of(&turnwise_sim::spec::load("westmere-ex-80").expect("it comes with the simulator")),
             workload: String::new(),
-            claims: vec![claim; claims],
+            claims: (0..claims).map(claim).collect(),
             facts: Vec::new(),
             fitted: Vec::new(),
             chosen: Vec::new(),
+            open: Vec::new(),
             tables: (0..tables).map(table).collect(),
             listings: Vec::new(),
             plots: Vec::new(),
@@ -152,6 +146,7 @@ mod tests {
             seed: 1,
             quick: false,
             host: Machine::here(),
+            samples: 0,
             score: Score::of(&documents),
             documents,
         };

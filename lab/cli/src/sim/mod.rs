@@ -38,10 +38,10 @@ mod trace;
 mod validate;
 
 pub(crate) use args::Args;
+pub(crate) use part::Part;
 
 use anyhow::{Result, ensure};
 use args::{Command, Flags, MergeArgs};
-use part::Part;
 use setup::SweepSetup;
 use std::process::ExitCode;
 use turnwise_present::ending::{Failure, STUCK, print};

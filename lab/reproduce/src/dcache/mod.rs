@@ -3,8 +3,8 @@
 use super::Context;
 use super::aim7_runs::{self, Constants, Sample};
 use super::bracket::{self, Nearest, Tried, nearest};
+use super::numbers::Numbers;
 use super::report::PaperReport;
-use super::words::Number;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,38 +16,55 @@ use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
-/// The paper's two kernels, the merged form of the patches, today's locks, and the first patch alone.
-const LOCKS: [&str; 5] = ["linux-3.10", "linux-3.10-dcache", "linux-3.12", "today", "linux-3.10-dcache-1"];
-const USERS: u32 = 1000;
-/// File systems and directories for the users' files: what AIM7's script makes.
-const DISKS: u32 = 16;
-/// Jobs of a tenth: then every CPU has seen many of them before the window begins, and the queue at the root, which
-/// takes tens of milliseconds to form with whole ones, is either there or not.
-const SCALE: u32 = 10;
-/// Users are forked one after the other over this time: a thousand at once would begin in a queue.
-const RAMP_NS: u64 = 4_000_000;
+/// The paper's two kernels, the first patch alone; today's locks, and the merged form of the patches.
+const LOCKS: [&str; 5] = ["linux-3.10", "linux-3.10-dcache", "linux-3.10-dcache-1", "today", "linux-3.12"];
 /// The bracket that the fit starts with: with the lower bound the queue is always there, with the upper one never.
 const BRACKET_NS: [f64; 2] = [1_000_000.0, 4_000_000.0];
 
-fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
-    let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler };
-    let users = if context.least { 100 } else { USERS };
-    let plan = aim7_runs::plan(machine, "high_systime", locks, (8, users), constants);
-    let scale = if context.least { 50 } else { SCALE };
-    Plan {
-        setup: Setup { directories: DISKS, file_systems: DISKS, scale, seed: context.seed, ..plan.setup },
-        ramp_ns: if context.least { 0 } else { RAMP_NS },
-        length: Length::Window {
-            warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
-            measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
-        },
-        ..plan
+/// The workload without what is fitted.
+struct Model {
+    machine: Arc<Machine>,
+    users: u32,
+    disks: u32,
+    /// Jobs are this part of AIM7's: then every CPU has seen many of them before the window begins, and the queue at
+    /// the root, which takes tens of milliseconds to form with whole ones, is either there or not.
+    scale: u32,
+    /// Users are forked one after the other over this time: a thousand at once would begin in a queue.
+    ramp_ns: u64,
+}
+
+impl Model {
+    fn of(numbers: &Numbers<'_>) -> Result<Model> {
+        Ok(Model {
+            machine: numbers.machine(aim7_runs::MACHINE)?,
+            users: numbers.count("users")?,
+            disks: numbers.count("disks")?,
+            scale: numbers.count("scale")?,
+            ramp_ns: numbers.times("ramp_ms", 1_000_000)?,
+        })
+    }
+
+    fn plan(&self, context: &Context<'_>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
+        let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: None, profiler };
+        let users = if context.least { 100 } else { self.users };
+        let plan = aim7_runs::plan(&self.machine, "high_systime", locks, (8, users), constants);
+        let scale = if context.least { 50 } else { self.scale };
+        let (directories, file_systems) = (self.disks, self.disks);
+        Plan {
+            setup: Setup { directories, file_systems, scale, seed: context.seed, ..plan.setup },
+            ramp_ns: if context.least { 0 } else { self.ramp_ns },
+            length: Length::Window {
+                warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
+                measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
+            },
+            ..plan
+        }
     }
 }
 
 /// Returns the seeds of each kernel under the profiler, in the fit as in the tables: a mean of both states needs them.
 fn runs(context: &Context<'_>) -> u64 {
-    context.choose(2, 5)
+    context.seeds(2, 5)
 }
 
 /// A set of locks, with all seeds.
@@ -152,14 +169,16 @@ fn kernels(samples: &[Sample]) -> Vec<Kernel> {
 /// # Errors
 /// A run got stuck, or the file system refused something.
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let machine = aim7_runs::machine()?;
+    let numbers = &Numbers::of(context, NAME)?;
+    let model = Model::of(numbers)?;
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
-    let Nearest { value: compute_ns, outcome: kernel, tried } = fit(context, &machine, wanted)?;
-    let plans = |profiler, seeds| LOCKS.map(|locks| (plan(context, &machine, locks, compute_ns, profiler), seeds));
+    let Nearest { value: compute_ns, outcome: kernel, tried } = fit(context, &model, wanted)?;
+    let plans = |profiler, seeds| LOCKS.map(|locks| (model.plan(context, locks, compute_ns, profiler), seeds));
     let mut profiled = vec![kernel];
-    profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
-    let plain = Sample::run_all(context, "dcache: without a profiler", &plans(false, 1))?;
+    let others = plans(true, runs(context));
+    profiled.extend(Sample::run_all(context, "dcache: kernels", &context.judged(&others, 3)[1..])?);
+    let plain = Sample::run_all(context, "dcache: without a profiler", context.judged(&plans(false, 1), 1))?;
     let split = published.baseline_split_of_reaim.keys().map(|name| (name.clone(), profiled[0].split(name)));
     let split: BTreeMap<String, f64> = split.collect();
     let of_all = split.values().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -171,15 +190,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         plain: kernels(&plain),
         split: split.into_iter().map(|(name, part)| (name, part / of_all)).collect(),
     };
-    let numbers: [Number<'_>; 3] = [("users", &USERS), ("scale", &SCALE), ("ramp_ms", &(RAMP_NS / 1_000_000))];
-    PaperReport::of(context, NAME, &machine, &numbers, ours)
+    PaperReport::of(context, NAME, &model.machine, numbers, ours)
 }
 
 /// Finds the one constant, what a job computes: one that computes longer comes to the locks less often, so the figure
 /// falls as it grows; and where the queue at the root forms, it falls at once. Returns the first kernel with it, too.
-fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) -> Result<Nearest<Sample>> {
+fn fit(context: &Context<'_>, model: &Model, wanted: f64) -> Result<Nearest<Sample>> {
     nearest(BRACKET_NS, context.rounds(3, 6), wanted, |compute_ns| {
-        let run = plan(context, machine, LOCKS[0], compute_ns, true);
+        let run = model.plan(context, LOCKS[0], compute_ns, true);
         let mut kernels = Sample::run_all(context, "dcache: fit", &[(run, runs(context))])?;
         let kernel = kernels.pop().context("one for each run")?;
         let figures = kernel.each(|outcome| spin_percent(outcome, "total"));

@@ -1,6 +1,6 @@
 //! Runs of every published cell, and of other places of the files.
 
-use super::model::{DIRECTORIES, LATER, Model, TODAY, VARIANTS, busy, seeds, share, users};
+use super::model::{LATER, Model, TODAY, VARIANTS, busy, seeds, share};
 use crate::Context;
 use crate::aim7_runs::Sample;
 use anyhow::Result;
@@ -31,15 +31,20 @@ pub(super) struct Cells {
 
 impl Cells {
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Cells> {
-        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+        let all = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+        let locks = context.judged(&all, 3);
         let rows = &model.published.rows;
-        let run = |row: usize, locks| {
+        let run = |(row, locks): (usize, _)| {
             let nodes = rows[row].nodes;
             // No row is judged by today's locks.
             let most = if locks == TODAY { context.choose(1, 3) } else { u64::MAX };
-            (model.run(context, "fserver", locks, nodes, users(&rows[row].users)), seeds(context, nodes).min(most))
+            (
+                model.run(context, "fserver", locks, nodes, model.users(&rows[row].users)),
+                seeds(context, nodes).min(most),
+            )
         };
-        let runs: Vec<(Plan, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let runs: Vec<(Plan, u64)> =
+            (0..rows.len()).flat_map(|row| locks.iter().map(move |&locks| (row, locks))).map(run).collect();
         let samples = Sample::run_enough(context, "mutex_spinners: fserver", &runs)?;
         let samples: Vec<&[Sample]> = samples.chunks(locks.len()).collect();
         let jobs: Vec<Vec<f64>> =
@@ -92,7 +97,7 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Vec<[Opt
     let mut runs = Vec::new();
     for workload in &model.published.workloads {
         for &range in wanted(workload) {
-            let run = |locks| model.run(context, &workload.name, locks, 8, users(RANGES[range]));
+            let run = |locks| model.run(context, &workload.name, locks, 8, model.users(RANGES[range]));
             let whole = workload.name == WHOLE && !context.least;
             let run = |locks| (if whole { from_start_to_end(run(locks)) } else { run(locks) }, count);
             runs.extend([VARIANTS[1], VARIANTS[2]].map(run));
@@ -126,13 +131,13 @@ fn measured(run: Plan, length_ns: impl FnOnce(u64) -> u64) -> Plan {
 
 /// Runs few users with the three kernels.
 pub(super) fn few(context: &Context<'_>, model: &Model) -> Result<Vec<Seeds>> {
-    let few = VARIANTS.map(|locks| (model.run(context, "fserver", locks, 8, users("10-100")), seeds(context, 8)));
+    let few = VARIANTS.map(|locks| (model.run(context, "fserver", locks, 8, model.users("10-100")), seeds(context, 8)));
     Ok(Sample::run_enough(context, "mutex_spinners: few users", &few)?.iter().map(jpm).collect())
 }
 
 /// Measures what the second patch does to Linux 3.8, whose `anon_vma` has an rwsem, on 8 nodes with many users.
 pub(super) fn later(context: &Context<'_>, model: &Model) -> Result<Pair> {
-    let run = |locks| model.run(context, "fserver", locks, 8, users("1100-2000"));
+    let run = |locks| model.run(context, "fserver", locks, 8, model.users("1100-2000"));
     let runs = LATER.map(|locks| (measured(run(locks), |ns| ns.max(5_000_000)), seeds(context, 8).min(3)));
     let samples = Sample::run_all(context, "mutex_spinners: another kernel", &runs)?;
     Ok([jpm(&samples[0]), jpm(&samples[1])])
@@ -151,10 +156,10 @@ pub(super) struct Place {
 
 /// Runs with the files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
 pub(super) fn places(context: &Context<'_>, model: &Model) -> Result<Vec<Place>> {
-    const PLACES: [(u32, u32); 3] = [(1, 1), (DIRECTORIES, 1), (DIRECTORIES, DIRECTORIES)];
+    let all = model.directories;
     let mut runs = Vec::new();
-    for (directories, file_systems) in PLACES {
-        let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
+    for (directories, file_systems) in [(1, 1), (all, 1), (all, all)] {
+        let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, model.users("1100-2000"));
         let place = |nodes| {
             // In a listing nothing is judged.
             let mut plan = measured(run(nodes), |ns| ns.min(40_000_000));

@@ -11,10 +11,11 @@ mod model;
 
 use super::Context;
 use super::bracket;
+use super::numbers::Numbers;
 use super::report::PaperReport;
 use anyhow::Result;
 use cells::{Cells, Place};
-use model::{DIRECTORIES, Model};
+use model::Model;
 use serde::Serialize;
 use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin, Patch1, Patch1And2};
 
@@ -46,13 +47,14 @@ struct Ours {
 /// # Errors
 /// A run got stuck, or a file system refused something.
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let model = Model::fitted(context)?;
+    let numbers = &Numbers::of(context, NAME)?;
+    let model = Model::fitted(context, numbers)?;
     let ours = Ours {
         compute_ms: model.constants.compute_ns / 1e6,
         tax_percent: model.constants.tax * 100.0,
         orphan_ns: model.constants.orphan_ns,
         tried: bracket::rows(1.0, &model.tried),
-        directories: DIRECTORIES,
+        directories: model.directories,
         cells: Cells::run(context, &model)?,
         workloads: cells::workloads(context, &model)?,
         few: cells::few(context, &model)?,
@@ -62,5 +64,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         bytes_of_spinning: size_of::<LinuxMutex<NoSpin>>() - size_of::<LinuxMutex<Patch1>>(),
         places: context.in_full(|| cells::places(context, &model))?,
     };
-    PaperReport::of(context, NAME, &model.machine, &[], ours)
+    PaperReport::of(context, NAME, &model.machine, numbers, ours)
 }

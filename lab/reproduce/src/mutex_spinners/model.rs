@@ -3,11 +3,13 @@
 use crate::Context;
 use crate::aim7_runs::{self, Constants, Sample};
 use crate::bracket::{Tried, nearest, three_digits};
+use crate::numbers::Numbers;
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
 use turnwise_aim7::{Length, Outcome, Plan, Setup};
 use turnwise_bench::published::{self, MutexSpinners};
 use turnwise_sim::spec::Machine;
+use turnwise_vfs::journal;
 
 /// The kernels of the three columns.
 pub(super) const VARIANTS: [&str; 3] = ["linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2"];
@@ -27,27 +29,20 @@ const SLICES: u64 = 2;
 /// Where that is: with fewer nodes hardly any user waits, and every window is alike.
 const CROWDED_NODES: u32 = 4;
 /// The users of the rows that the constants are fitted on: the fewest that far outnumber CPUs, and so the fastest.
-const FITTED_USERS: u32 = 600;
-/// Directories for the users' files: what AIM7's script makes.
-pub(super) const DIRECTORIES: u32 = 16;
+const FITTED: &str = "200-1000";
 /// The bracket that the search for the time at the orphan list starts with: with the lower bound no user waits on 4
 /// nodes, with the upper one most do.
 const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
-
-/// Returns the users that stand for a range.
-pub(super) fn users(range: &str) -> u32 {
-    match range {
-        "10-100" => 50,
-        "200-1000" => 600,
-        _ => 1500,
-    }
-}
 
 /// The workload with its constants.
 pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
     pub(super) published: MutexSpinners,
     pub(super) constants: Constants,
+    /// The users that stand for the three ranges, the fewest first.
+    users: [u32; 3],
+    pub(super) directories: u32,
+    file_systems: u32,
     /// Times at the orphan list that were tried, nanoseconds, with thousand jobs a minute of each seed on 4 nodes.
     pub(super) tried: Vec<Tried>,
 }
@@ -55,10 +50,22 @@ pub(super) struct Model {
 impl Model {
     /// Returns the constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one
     /// after the other: each hardly matters for the rows before its own.
-    pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
-        let start = Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns: ORPHAN_NS[0], journal: true, profiler: false };
-        let published = published::typed(super::NAME)?;
-        let mut model = Model { machine: aim7_runs::machine()?, published, constants: start, tried: Vec::new() };
+    pub(super) fn fitted(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Model> {
+        let journal = journal::Config {
+            truncate_handles: numbers.count("truncate_handles")?,
+            commit_ns: numbers.times("commit_us", 1000)? as u32,
+            ..journal::Config::of_mib(numbers.count("journal_mib")?)
+        };
+        let orphan_ns = ORPHAN_NS[0];
+        let mut model = Model {
+            machine: numbers.machine(aim7_runs::MACHINE)?,
+            published: published::typed(super::NAME)?,
+            constants: Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns, journal: Some(journal), profiler: false },
+            users: [numbers.count("few")?, numbers.count("some")?, numbers.count("many")?],
+            directories: numbers.count("directories")?,
+            file_systems: numbers.count("file_systems")?,
+            tried: Vec::new(),
+        };
         for nodes in [1, 2] {
             for _ in 0..context.rounds(2, 3) {
                 model.compute_more(context, nodes)?;
@@ -68,15 +75,20 @@ impl Model {
         Ok(model)
     }
 
+    /// Returns the users that stand for a range.
+    pub(super) fn users(&self, range: &str) -> u32 {
+        self.users[["10-100", FITTED].iter().position(|known| *known == range).unwrap_or(2)]
+    }
+
     /// Returns what the kernel with both patches published for this many nodes.
     fn wanted(&self, nodes: u32) -> f64 {
-        let row = self.published.rows.iter().find(|row| row.nodes == nodes && users(&row.users) == FITTED_USERS);
+        let row = self.published.rows.iter().find(|row| row.nodes == nodes && row.users == FITTED);
         row.map_or(0.0, |row| row.jpm[2])
     }
 
     /// Returns a sample of our figures for that kernel.
     fn sample(&self, context: &Context<'_>, nodes: u32) -> Result<Sample> {
-        let run = self.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS);
+        let run = self.run(context, "fserver", VARIANTS[2], nodes, self.users(FITTED));
         let mut samples = Sample::run_all(context, "mutex_spinners: fit", &[(run, seeds(context, nodes))])?;
         samples.pop().context("one for each run")
     }
@@ -118,9 +130,10 @@ impl Model {
         let some = if context.least { users.min(100) } else { users };
         let plan = aim7_runs::plan(&self.machine, workfile, locks, (nodes, some), self.constants);
         let warm_up_ns = if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) };
+        let Model { directories, file_systems, .. } = *self;
         let measured_ns = if context.least { 300_000 } else { context.choose(12_000_000, 120_000_000) };
         Plan {
-            setup: Setup { directories: DIRECTORIES, scale: 50, seed: context.seed, ..plan.setup },
+            setup: Setup { directories, file_systems, scale: 50, seed: context.seed, ..plan.setup },
             length: Length::Window { warm_up_ns, measured_ns },
             ..plan
         }
@@ -140,7 +153,7 @@ impl Model {
 
 /// Returns the seeds of a cell: where users come to wait, one shows little.
 pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
-    if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
+    if nodes < CROWDED_NODES || context.least { 1 } else { context.seeds(2, 6) }
 }
 
 /// Returns the share of busy time in functions whose names contain one of these, per cent.

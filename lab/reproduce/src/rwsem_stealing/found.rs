@@ -1,8 +1,10 @@
 //! What all versions of the lock show: on the paper's machine, on others, and with other hold times.
 
+use super::load::Shape;
 use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown};
 use crate::Context;
 use crate::mean::mean;
+use crate::numbers::Numbers;
 use anyhow::Result;
 use serde::Serialize;
 
@@ -23,10 +25,11 @@ pub(super) struct Found {
 impl Found {
     /// Runs all locks, those that rows are judged by with several seeds.
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Found> {
-        let seeds = context.choose(1, 4);
+        let seeds = context.seeds(1, 4);
         let of = |lock| if THREE.contains(&lock) { seeds } else { 1 };
-        let name = format!("{} of {}", Model::CPUS, Model::MACHINE);
-        Found::of_these(context, model, name, &LOCKS.map(|lock| (lock, of(lock))))
+        let name = format!("{} of {}", model.cpus, model.machine.name);
+        let locks = LOCKS.map(|lock| (lock, of(lock)));
+        Found::of_these(context, model, name, context.judged(&locks, THREE.len()))
     }
 
     fn of_these(context: &Context<'_>, model: &Model, name: String, locks: &[(&'static str, u64)]) -> Result<Found> {
@@ -67,19 +70,20 @@ impl Shown {
 const THREE: [&str; 3] = [MUTEX, FIFO, STEALING];
 
 /// Predicts for other machines: the first CPUs of a larger one.
-pub(super) fn elsewhere(context: &Context<'_>) -> Result<Vec<Found>> {
-    const LARGER: &str = "westmere-ex-80";
+pub(super) fn elsewhere(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Vec<Found>> {
     let others: &[u32] = context.choose(&[8], &[6, 8, 16, 32, 64]);
-    let found = |&cpus: &u32| {
-        Found::predicted(context, &Model::on(LARGER, cpus, Model::HOLD_NS)?, format!("{cpus} of {LARGER}"))
+    let found = |cpus: &u32| {
+        let name = format!("{cpus} of westmere-ex-80");
+        Found::predicted(context, &Model::on(numbers, &name)?, name)
     };
     others.iter().map(found).collect()
 }
 
 /// Predicts for other hold times.
-pub(super) fn by_hold(context: &Context<'_>) -> Result<Vec<Found>> {
+pub(super) fn by_hold(context: &Context<'_>, model: &Model) -> Result<Vec<Found>> {
     let found = |hold_ns: u64| {
-        Found::predicted(context, &Model::on(Model::MACHINE, Model::CPUS, hold_ns)?, hold_ns.to_string())
+        let model = Model { shape: Shape { hold_ns, ..model.shape }, ..model.clone() };
+        Found::predicted(context, &model, hold_ns.to_string())
     };
     [150, 300, 500, 1000].into_iter().map(found).collect()
 }

@@ -13,8 +13,8 @@ mod load;
 mod model;
 
 use super::Context;
+use super::numbers::Numbers;
 use super::report::PaperReport;
-use super::words::Number;
 use anyhow::Result;
 use found::Found;
 use model::Model;
@@ -34,20 +34,13 @@ struct Ours {
 /// # Errors
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let model = Model::on(Model::MACHINE, Model::CPUS, Model::HOLD_NS)?;
+    let numbers = &Numbers::of(context, "rwsem_stealing")?;
+    let model = Model::on(numbers, numbers.text("machine")?)?;
     let ours = Ours {
-        cpus: Model::CPUS,
+        cpus: model.cpus,
         main: Found::run(context, &model)?,
-        elsewhere: found::elsewhere(context)?,
-        by_hold: context.in_full(|| found::by_hold(context))?,
+        elsewhere: if context.draw.is_none() { found::elsewhere(context, numbers)? } else { Vec::new() },
+        by_hold: context.in_full(|| found::by_hold(context, &model))?,
     };
-    let numbers: [Number<'_>; 6] = [
-        ("machine", &Model::MACHINE),
-        ("users", &Model::USERS),
-        ("areas", &Model::AREAS),
-        ("hold_ns", &Model::HOLD_NS),
-        ("own_ns", &Model::OWN_NS),
-        ("compute_us", &(Model::COMPUTE_NS / 1000)),
-    ];
-    PaperReport::of(context, "rwsem_stealing", &model.machine, &numbers, ours)
+    PaperReport::of(context, "rwsem_stealing", &model.machine, numbers, ours)
 }

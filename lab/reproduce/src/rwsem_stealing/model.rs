@@ -2,14 +2,15 @@
 
 use super::load::{ForkTest, Shape};
 use crate::Context;
-use anyhow::Result;
+use crate::numbers::Numbers;
+use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise_catalogue::{Of, Visit, visit};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
-use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::spec::Machine;
 
 /// The root lock before 3.8.
 pub(super) const MUTEX: &str = "linux-mutex-baseline";
@@ -72,30 +73,23 @@ impl Visit<Sim> for &Run {
 pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
     pub(super) cpus: u32,
-    pub(super) hold_ns: u64,
+    pub(super) shape: Shape,
 }
 
 impl Model {
-    /// The smallest of the machines that the later commit names.
-    pub(super) const MACHINE: &str = "nehalem-ep-2s";
-    /// Its CPUs.
-    pub(super) const CPUS: u32 = 16;
-    /// Users: many more than CPUs.
-    pub(super) const USERS: u32 = 200;
-    /// Anonymous areas of a small static program.
-    pub(super) const AREAS: u32 = 7;
-    /// How long a link into the ancestor's tree and the user's own takes: about log2 of two nodes a user, each a line
-    /// that another CPU wrote last, half of them on the other node; and `OWN_NS` on top.
-    pub(super) const HOLD_NS: u64 = 700;
-    /// How long a link into an empty tree takes: one line, and the instructions.
-    pub(super) const OWN_NS: u64 = 100;
-    /// What a fork takes without the locks, and the exit of its child: half of what both took on a machine of 2.6 GHz
-    /// (lab 0060), a static program with that many areas, by getrusage.
-    pub(super) const COMPUTE_NS: u64 = 44_000;
-
-    /// Runs the workload on a machine with a built-in description.
-    pub(super) fn on(machine: &str, cpus: u32, hold_ns: u64) -> Result<Model> {
-        Ok(Model { machine: Arc::new(spec::load(machine)?), cpus, hold_ns })
+    /// Returns the workload on `on`, such as `16 of nehalem-ep-2s`.
+    pub(super) fn on(numbers: &Numbers<'_>, on: &str) -> Result<Model> {
+        let (cpus, machine) = on.split_once(" of ").context("a machine is given as CPUs of a name")?;
+        let ns = |name| numbers.times(name, 1);
+        let shape = Shape {
+            users: numbers.count("users")?,
+            areas: numbers.count("areas")?,
+            hold_ns: ns("hold_ns")?,
+            own_ns: ns("own_ns")?,
+            compute_ns: numbers.times("compute_us", 1000)?,
+            end_ns: 0,
+        };
+        Ok(Model { machine: numbers.machine(machine)?, cpus: cpus.parse()?, shape })
     }
 
     /// Does one run. The window begins when the crowd is steady: in the first tens of milliseconds all users, which
@@ -107,20 +101,9 @@ impl Model {
             machine: Arc::clone(&self.machine),
             lock,
             cpus: self.cpus,
-            shape: self.shape(Self::USERS, end_ns),
+            shape: Shape { end_ns, ..self.shape },
             warm_up_ns,
             seed: context.seed + seed,
-        }
-    }
-
-    pub(super) fn shape(&self, users: u32, end_ns: u64) -> Shape {
-        Shape {
-            users,
-            areas: Self::AREAS,
-            hold_ns: self.hold_ns,
-            own_ns: Self::OWN_NS,
-            compute_ns: Self::COMPUTE_NS,
-            end_ns,
         }
     }
 }

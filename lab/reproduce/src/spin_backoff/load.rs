@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_lone_thread_writes_this_many_lines_and_readers_together_none() {
         for lock in LOCKS {
-            let shape = Constants { lines: 2.5, acquisitions: 100 }.shape(lock, 1, 1);
+            let shape = Constants { lines: 2.5, acquisitions: 100, private_ns: 5_000 }.shape(lock, 1, 1);
             let written = with_lock(lock, Alone(shape));
             let expected = if [RWSEM, TODAY].contains(&lock) { [0; 3] } else { [100, 100, 50] };
             assert_eq!(written, expected, "{lock}");

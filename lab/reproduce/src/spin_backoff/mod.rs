@@ -15,9 +15,10 @@ mod model;
 mod seconds;
 
 use super::Context;
+use super::numbers::Numbers;
 use super::report::PaperReport;
 use anyhow::{Result, bail};
-use model::{BACK_OFF, Constants, LOCKS, Model, SPIN};
+use model::{BACK_OFF, KEPT, LOCKS, Model, SPIN};
 use seconds::{CPUS, Of, Part, Seconds};
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ struct Ours {
     lines: f64,
     gains: Gains,
     parts: Vec<Part>,
+    /// How the redesigned lock is taken, if that is drawn.
+    redesign: Option<String>,
     /// The gains and parts if a failed exchange keeps the delay.
     kept: (Gains, Vec<Part>),
     /// The gains where fields that the owner changes lie on the lock's line.
@@ -47,25 +50,29 @@ struct Ours {
 /// # Errors
 /// When the threads get nowhere.
 pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let model = Model::fitted(context)?;
-    let locks = seconds::seconds(context, &model, &LOCKS, &CPUS, false)?;
-    let [spin, begins_again, .., kept] = locks.as_slice() else { bail!("there are fewer than three locks") };
+    let numbers = &Numbers::of(context, "spin_backoff")?;
+    let model = Model::fitted(context, numbers)?;
+    let back_off = if numbers.text("failed_exchange")? == "keeps the delay" { KEPT } else { BACK_OFF };
+    let wanted = LOCKS.map(|lock| if lock == BACK_OFF { back_off } else { lock });
+    let locks = seconds::seconds(context, &model, context.judged(&wanted, 4), &CPUS, false)?;
+    let [spin, backing_off, ..] = locks.as_slice() else { bail!("there are fewer than two locks") };
     let both = |cpus, inode| -> Result<Gains> {
-        let both = seconds::seconds(context, &model, &[SPIN, BACK_OFF], cpus, inode)?;
+        let both = seconds::seconds(context, &model, &[SPIN, back_off], cpus, inode)?;
         Ok(seconds::gains(&both[0], &both[1]))
     };
+    let kept = locks.get(4).unwrap_or(backing_off);
     let ours = Ours {
         files: model.files,
         acquisitions: model.constants.acquisitions.into(),
         lines: model.constants.lines,
-        gains: seconds::gains(spin, begins_again),
-        parts: seconds::parts(&model.published, spin, begins_again),
+        gains: seconds::gains(spin, backing_off),
+        parts: seconds::parts(&model.published, spin, backing_off),
+        redesign: context.draw.map(|_| numbers.text("redesign").map(str::to_owned)).transpose()?,
         kept: (seconds::gains(spin, kept), seconds::parts(&model.published, spin, kept)),
         on_line: both(&CPUS, true)?,
         two: both(&[2], false)?,
         parabola: seconds::baseline(&model.published),
         locks,
     };
-    let private_us = Constants::PRIVATE_NS / 1000;
-    PaperReport::of(context, "spin_backoff", &model.machine, &[("private_us", &private_us)], ours)
+    PaperReport::of(context, "spin_backoff", &model.machine, numbers, ours)
 }

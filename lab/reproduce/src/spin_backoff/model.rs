@@ -4,26 +4,28 @@ use super::load::{SameFile, Shape, Took};
 use super::locks::{WithLock, with_lock};
 use crate::Context;
 use crate::bracket::nearest;
+use crate::numbers::Numbers;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Jitter;
 use turnwise_sim::experiment::Experiment;
-use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::spec::Machine;
 
 /// The locks that the file can be behind: the paper's two, and what it chose instead.
 pub(super) const SPIN: &str = "inode-lock-spin";
 pub(super) const BACK_OFF: &str = "inode-lock-backoff";
 /// The same, where a failed exchange keeps the delay: the other reading of the paper's code.
-const KEPT: &str = "ia64-spin-kept";
+pub(super) const KEPT: &str = "ia64-spin-kept";
 pub(super) const RWSEM: &str = "inode-lock-rwsem";
 /// The same, if all who come take it for writing.
 const RWSEM_WRITTEN: &str = "inode-lock-rwsem, for writing";
 pub(super) const TODAY: &str = "rwsem";
 /// Those that readers of the file have together.
 const TOGETHER: [&str; 2] = [RWSEM, TODAY];
-pub(super) const LOCKS: [&str; 8] = [SPIN, BACK_OFF, RWSEM, RWSEM_WRITTEN, "mcs", "mutex", TODAY, KEPT];
+/// All of them, first those of rows and claims.
+pub(super) const LOCKS: [&str; 8] = [SPIN, BACK_OFF, RWSEM, RWSEM_WRITTEN, KEPT, TODAY, "mcs", "mutex"];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +33,14 @@ pub(super) struct Constants {
     /// As [`Shape::lines`], but whole ones.
     pub(super) lines: f64,
     pub(super) acquisitions: u32,
+    /// The private work before each acquisition.
+    pub(super) private_ns: u64,
 }
 
 impl Constants {
-    /// The private work before each acquisition.
-    pub(super) const PRIVATE_NS: u64 = 5_000;
-
     pub(super) fn shape(self, lock: &str, threads: u32, files: u32) -> Shape {
-        let Constants { lines, acquisitions } = self;
-        let (lines, private_ns) = ((lines * 100.0).round() as u32, Self::PRIVATE_NS);
+        let Constants { lines, acquisitions, private_ns } = self;
+        let lines = (lines * 100.0).round() as u32;
         let alone = !TOGETHER.contains(&lock);
         Shape { threads, files, acquisitions, lines, alone, private_ns, watched: false, inode: false }
     }
@@ -95,7 +96,7 @@ impl WithLock for (&Run, Shape) {
 
 /// Returns how many seeds a figure is the mean of.
 pub(super) fn seeds(context: &Context<'_>) -> u64 {
-    context.choose(2, 5)
+    context.seeds(2, 5)
 }
 
 /// The workload with all its constants.
@@ -114,10 +115,10 @@ const ACQUISITIONS: [f64; 2] = [2.0, 200.0];
 impl Model {
     /// Returns the constants for which the row of 8 CPUs comes out, and the wall time of 64: one after the other, and
     /// again, since each hardly matters for the figure of the other.
-    pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
+    pub(super) fn fitted(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Model> {
         let published: SpinBackoff = published::typed("spin_backoff")?;
-        let constants = Constants { lines: 10.0, acquisitions: 20 };
-        let mut model = Model { machine: Arc::new(spec::load("altix-64")?), published, constants, files: 1.0 };
+        let constants = Constants { lines: 10.0, acquisitions: 20, private_ns: numbers.times("private_us", 1000)? };
+        let mut model = Model { machine: numbers.machine("altix-64")?, published, constants, files: 1.0 };
         let (first, last) = (model.published.rows[0].clone(), model.published.rows[3].clone());
         let took = |model: &Model, cpus| -> Result<Took> {
             let runs: Vec<Run> = model.run(context, SPIN, cpus).seeds(seeds(context)).collect();

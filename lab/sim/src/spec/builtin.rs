@@ -37,10 +37,24 @@ pub fn load(name_or_path: &str) -> Result<Machine, SpecError> {
         let text = read(file::SORT, as_path).map_err(SpecError::of_name)?;
         return file::parse(&text, name_or_path);
     }
-    match FILES.iter().find(|(name, _)| *name == name_or_path) {
-        Some((name, text)) => file::parse(text, &format!("{name}.toml")),
-        None => Err(SpecError::of_name(format!("no such machine: {name_or_path:?}; {}", known()))),
-    }
+    let (name, text) = named(name_or_path)?;
+    file::parse(text, &format!("{name}.toml"))
+}
+
+/// Loads a machine that comes with the program, each number of a range with the value at this place of it, from 0 to 1;
+/// `place` gets the range's name.
+///
+/// # Errors
+///
+/// There is no such machine, or the drawn numbers do not go together.
+pub fn draw(name: &str, place: impl FnMut(&str) -> f64) -> Result<Machine, SpecError> {
+    let (name, text) = named(name)?;
+    file::draw(text, &format!("{name}.toml"), place)
+}
+
+fn named(name: &str) -> Result<(&'static str, &'static str), SpecError> {
+    let found = FILES.iter().find(|(known, _)| *known == name).copied();
+    found.ok_or_else(|| SpecError::of_name(format!("no such machine: {name:?}; {}", known())))
 }
 
 fn known() -> String {

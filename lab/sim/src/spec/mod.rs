@@ -8,9 +8,9 @@ mod describe;
 pub mod file;
 pub mod topology;
 
-pub use builtin::{builtin, load};
+pub use builtin::{builtin, draw, load};
 pub use describe::{Entry, Number};
-pub use file::SpecError;
+pub use file::{Range, SpecError};
 pub use topology::{Class, Topology};
 
 use serde::Deserialize;
@@ -56,6 +56,8 @@ pub struct Machine {
     pub sources: Vec<Source>,
     /// Every number that the engine uses, in the order of the file.
     pub entries: Vec<Entry>,
+    /// The ranges of numbers that were not measured, where the file gives them.
+    pub ranges: Vec<Range>,
 }
 
 /// Where a number comes from.

@@ -41,7 +41,22 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         store_buffer: false,
         smt_permille: 1000,
     };
-    let system = System {
+    let (name, title) = ("test".to_owned(), "a machine for tests".to_owned());
+    Machine {
+        name,
+        title,
+        topology,
+        coherence: lines,
+        cpu,
+        system: system(),
+        sources: Vec::new(),
+        entries: Vec::new(),
+        ranges: Vec::new(),
+    }
+}
+
+fn system() -> System {
+    System {
         source: String::new(),
         provisional: false,
         syscall: 200 * NS,
@@ -62,9 +77,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         wakeup_granularity: 1_000_000 * NS,
         migration: true,
         on_cpu: OnCpuView::Exact,
-    };
-    let (name, title) = ("test".to_owned(), "a machine for tests".to_owned());
-    Machine { name, title, topology, coherence: lines, cpu, system, sources: Vec::new(), entries: Vec::new() }
+    }
 }
 
 /// Returns the same, shared.

@@ -18,9 +18,9 @@ impl MachineFile {
         let cpu = self.cpu.check(&mut numbers, &topology)?;
         let coherence = self.coherence.check(&mut numbers, &topology)?;
         let system = self.system.check(&mut numbers, &topology)?;
-        let (name, title) = (self.name.clone(), self.title.clone());
+        let (name, title, ranges) = (self.name.clone(), self.title.clone(), self.ranges.clone());
         let Numbers { sources, entries, .. } = numbers;
-        Ok(Machine { name, title, topology, coherence, cpu, system, sources, entries })
+        Ok(Machine { name, title, topology, coherence, cpu, system, sources, entries, ranges })
     }
 }
 

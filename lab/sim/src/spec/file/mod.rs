@@ -6,13 +6,16 @@
 mod check;
 mod error;
 mod numbers;
+mod range;
 mod topology;
 
 pub(super) use error::SORT;
 pub use error::SpecError;
+pub use range::Range;
 
 use super::{Coherence, Cpu, Machine, System};
 use serde::Deserialize;
+use toml::Value;
 
 /// A machine file.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -30,6 +33,9 @@ pub struct MachineFile {
     pub coherence: Coherence<Table, Cost>,
     /// The operating system.
     pub system: System<Table, Cost, Option<Cost>, IdleExit>,
+    /// The ranges of numbers that were not measured.
+    #[serde(default, rename = "range")]
+    pub ranges: Vec<Range>,
 }
 
 /// `[topology]`.
@@ -143,5 +149,20 @@ pub struct IdleExit {
 /// States which key of which line is wrong, why, and what to do.
 pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
     let file: MachineFile = toml::from_str(text).map_err(|e| SpecError::of_reader(&e, origin, text))?;
+    let checked = file.check().and_then(|machine| {
+        let value = Value::Table(toml::from_str(text).unwrap_or_default());
+        range::check(&machine.ranges, &machine.sources, &value).map(|()| machine)
+    });
+    checked.map_err(|fault| fault.of(origin, text))
+}
+
+/// Reads a machine file that [`parse`] accepts, each number of a range with the value at this place of it, from 0 to 1;
+/// `place` gets the range's name.
+pub(super) fn draw(text: &str, origin: &str, place: impl FnMut(&str) -> f64) -> Result<Machine, SpecError> {
+    let of_reader = |e| SpecError::of_reader(&e, origin, text);
+    let ranges = parse(text, origin)?.ranges;
+    let mut file = Value::Table(toml::from_str(text).map_err(of_reader)?);
+    range::draw(&mut file, &ranges, place);
+    let file: MachineFile = file.try_into().map_err(of_reader)?;
     file.check().map_err(|fault| fault.of(origin, text))
 }
