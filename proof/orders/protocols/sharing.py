@@ -304,9 +304,6 @@ PROGRAMS = {
                 written(1), {"word": 1}),
         Program("two readers that have it, and a writer",
                 [lambda: reader(1, True), lambda: reader(2, True), lambda: writer(3)], written(1), {"word": 2}),
-        Program("a writer that has it, a writer and a reader",
-                [lambda: writer(1, True), lambda: writer(2), lambda: reader(3)], written(2), {"word": WRITER},
-                wide=BOTH),
     ],
     "big_reader": [
         Program("a reader in a slot, and a writer", [lambda: big_reader(1, False), lambda: big_write(2)], written(1),

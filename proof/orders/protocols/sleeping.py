@@ -395,9 +395,6 @@ PROGRAMS = {
                 lambda results, last: last("data") == 2),
         Program("two threads", [lambda: semaphore(1), lambda: semaphore(2)], lambda results, last: last("data") == 2,
                 {"word": 1}),
-        Program("an owner and two in the queue",
-                [lambda: semaphore(1, True), lambda: semaphore(2), lambda: semaphore(3)],
-                lambda results, last: last("data") == 3, wide=BOTH),
     ],
     "condvar": [
         Program("notified under the mutex", [lambda: condvar_waiter(1, False, True), lambda: condvar_notifier(2, True)],
