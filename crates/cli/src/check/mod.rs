@@ -124,6 +124,7 @@ fn summary(checked: &Checked) -> String {
             "The program took no locks of pthread: there was nothing to check.".to_owned()
         }
         (0, 0 | 1) => "No process had two threads that took locks: none could wait for another.".to_owned(),
+        (0, _) if !checked.suppressed.is_empty() => format!("Nothing else found among {checked_locks}."),
         (0, _) => format!("Nothing found: the orders in which threads took {checked_locks} have no cycle."),
         (found, _) => format!("{} among {checked_locks}.", number(found)),
     }

@@ -74,7 +74,8 @@ fn what_is_accepted_needs_a_reason() {
     assert!(report.contains("accepted:1: lock a because its threads never run together"), "{report}");
     assert!(report.contains("covers nothing: ") && report.contains("accepted:2: lock x*"), "{report}");
     assert!(report.contains("CYCLE of 2 locks") && report.contains("1 hazard found"), "{report}");
-    check("site take (orders.c:*) because it is a test\n", 0);
+    let (report, _) = check("site take (orders.c:*) because it is a test\n", 0);
+    assert!(report.ends_with("Nothing else found among 3 locks.\n"), "{report}");
     let (_, complaint) = check("# what we know\nlock b\n", 2);
     assert!(complaint.contains("accepted:2: no reason is given"), "{complaint}");
     expect_complaint(2, &["check", "--suppress", "/nowhere", "--", "true"], &["--suppress /nowhere"]);
