@@ -10,7 +10,7 @@ use crate::platform::{Pause, Platform};
 /// After a gap the thread was off the CPU, or did something else: its slice starts over. One round of a queue is not a
 /// gap, so a gap is longer than two slices and a whole spin: if queued threads, or those that rarely compete, seemed to
 /// come out of gaps, none would ever yield its CPU, and threads that sleep or wait for a CPU would wait until a
-/// hand-off request (`docs/lab/0050-turns-that-never-ended.md`).
+/// hand-off request (`docs/lab/README.md`, 0050).
 pub(crate) fn yield_after_interval<P: Platform>(private: &Private, address: usize, now: u64, settings: &Tuned) -> u64 {
     let YieldInterval { address: of, since, seen } = private.yield_interval.get();
     let (yield_after_ns, waited_ns) = (settings.yield_after_ns(), now.saturating_sub(seen));
