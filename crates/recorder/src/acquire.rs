@@ -9,7 +9,7 @@ use crate::locks;
 use crate::mapping::add;
 use crate::real::PAST_SLEEPERS;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
-use crate::state::{State, enter, fast_look_up};
+use crate::state::{State, enter, fast_look_up, is_new_thread};
 use crate::waits::{self, BriefWait, PastWaits, WholeWait};
 use crate::{clock, hold, memory, process, stacks, table};
 use core::hint::cold_path;
@@ -328,8 +328,10 @@ fn count_failure(state: &State, place: Acquisition) {
 #[inline(always)]
 pub(crate) fn unlock(class: Class, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match fast_look_up() {
-        Some(state) if !state.locks.pop(address) => unlock_counting(class, address, unlock),
-        _ => unlock(),
+        Some(state) if state.locks.pop(address) => unlock(),
+        // A thread may begin by releasing what another took.
+        None if !is_new_thread() => unlock(),
+        _ => unlock_counting(class, address, unlock),
     }
 }
 

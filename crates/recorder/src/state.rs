@@ -103,6 +103,12 @@ pub(crate) fn fast_look_up() -> Option<&'static State> {
     unsafe { if !state.is_null() && (*state).mode.load(Relaxed) == IDLE { Some(&*state) } else { None } }
 }
 
+/// Returns whether nothing was recorded of the thread yet.
+#[inline(always)]
+pub(crate) fn is_new_thread() -> bool {
+    Current::quickly().is_null()
+}
+
 /// Begins to record something; `None`: this cannot be recorded.
 #[inline(always)]
 pub(crate) fn enter() -> Option<Session> {

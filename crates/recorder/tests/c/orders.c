@@ -181,6 +181,7 @@ static const struct {
     {.name = "array in order", .threads = {"ijJI", "jkKJ", "ikKI"}},
     {.name = "array in both orders", .threads = {"ijJI", "jiIJ"}},
     {.name = "released by another", .threads = {"cCA", "baAB"}, .meanwhile = "abB"},
+    {.name = "released by a first call", .threads = {"A", "baAB"}, .meanwhile = "abB"},
     {.name = "released twice", .threads = {"aAA"}},
     {.name = "destroyed by its holder", .threads = {"a#aA"}},
     {.name = "destroyed by another", .threads = {"#a"}, .meanwhile = "aA"},

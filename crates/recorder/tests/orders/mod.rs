@@ -32,6 +32,7 @@ fn misused(scenario: &str) -> Vec<(MisuseKind, String, String, Option<bool>)> {
 fn misuse_of_a_mutex_is_noted_where_its_own_words_confirm_it() {
     for (scenario, kind, function, of_another) in [
         ("released by another", MisuseKind::ReleasedOfAnother, "release", Some(true)),
+        ("released by a first call", MisuseKind::ReleasedOfAnother, "release", Some(true)),
         ("released twice", MisuseKind::ReleasedFree, "release", None),
         ("destroyed by its holder", MisuseKind::DestroyedHeld, "destroy", Some(false)),
         ("destroyed by another", MisuseKind::DestroyedHeld, "destroy", Some(true)),
