@@ -15,8 +15,6 @@ use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or is removed.
 pub const FORMAT: &str = "turnwise-reproduction/3";
-/// The formats before, which have the same fields and more.
-pub const FORMER_FORMATS: [&str; 2] = ["turnwise-reproduction/1", "turnwise-reproduction/2"];
 
 /// All papers of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::{input_file, json, progress};
 use turnwise_reproduce::bands::{self, Draws};
-use turnwise_reproduce::report::{FORMAT, FORMER_FORMATS, Reproduction, Score};
+use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
 use turnwise_reproduce::{PAPERS, Paper};
 
 /// Runs the papers and writes the results.
@@ -59,11 +59,8 @@ fn read_as<T: DeserializeOwned>(file: &Path, of: &str) -> Result<T> {
 }
 
 fn read(file: &Path) -> Result<Reproduction> {
-    let mut report: Reproduction = read_as(file, "--json")?;
-    let known = report.format == FORMAT || FORMER_FORMATS.contains(&report.format.as_str());
-    ensure!(known, "{}: its format is {:?}, not {FORMAT}", file.display(), report.format);
-    // Reports of before it was written have none.
-    report.score = Score::of(&report.documents);
+    let report: Reproduction = read_as(file, "--json")?;
+    ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", file.display(), report.format);
     Ok(report)
 }
 
