@@ -42,7 +42,7 @@ fn the_five_most_hopeful_are_kept_and_a_hazard_always() {
     profile.cycles = vec![cycle(&[0, 1])];
     let advice = advise(&profile);
     assert_eq!((advice.findings.len(), advice.left_out), (5, 3));
-    assert_eq!(advice.findings[4].rule, "inversion");
+    assert_eq!(advice.findings[4].rule, "cycle");
 }
 
 #[test]

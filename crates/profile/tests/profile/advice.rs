@@ -8,7 +8,7 @@ fn the_servers_cache_is_what_is_advised_on() {
     let profile = fixture::server();
     let advice = advise(&profile);
     assert_eq!(advice.findings[0].locks, [0], "the lock with the longest waits: {advice:#?}");
-    assert!(advice.findings.iter().any(|finding| finding.rule == "inversion"));
+    assert!(advice.findings.iter().any(|finding| finding.rule == "cycle"));
     assert!(advice.findings.iter().all(|finding| finding.experiment.is_some() || finding.change.is_some()));
     let text = text(&advice, &profile);
     println!("{text}");

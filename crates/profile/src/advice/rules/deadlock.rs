@@ -53,7 +53,7 @@ mod tests {
         profile.deadlocks = vec![Deadlock { waits: vec![wait("one 1", a), wait("two 2", b)], all_wait: false }];
         profile.cycles = vec![cycle(&[a, b])];
         let advice = advise(&profile);
-        assert_eq!(fired(&profile), ["deadlock", "inversion"]);
+        assert_eq!(fired(&profile), ["deadlock", "cycle"]);
         assert!(advice.findings.iter().all(|finding| finding.experiment.is_none()), "{advice:?}");
         assert!(advice.verdict.starts_with("The program cannot continue"), "{}", advice.verdict);
         assert!(!text(&advice, &profile).contains("try:"));

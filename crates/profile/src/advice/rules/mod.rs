@@ -2,10 +2,10 @@
 
 mod conditions;
 mod convoy;
+mod cycle;
 pub(super) mod deadlock;
 mod false_sharing;
 mod gil;
-mod inversion;
 mod long_holds;
 mod off_cpu;
 mod other_locks;
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
     BusyLock(unrelated::find),
     Rule::Lock(readers::find),
     Program(false_sharing::find),
-    Program(inversion::find),
+    Program(cycle::find),
     Program(conditions::find),
     Program(wake_ups::find),
     Program(other_locks::find),
@@ -62,7 +62,7 @@ impl Rule {
 }
 
 /// The rule that is not about speed, apart from deadlocks.
-pub(super) const HAZARD: &str = inversion::NAME;
+pub(super) const HAZARD: &str = cycle::NAME;
 
 /// The approximate cost of a sleep and the wake-up that ends it: two switches and a call between CPUs. A thread that
 /// waits for less time than this should rather spin.

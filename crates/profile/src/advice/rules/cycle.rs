@@ -5,7 +5,7 @@ use crate::advice::context::Context;
 use crate::model::{CycleStep, LockId};
 use crate::template::context;
 
-pub(super) const NAME: &str = "inversion";
+pub(super) const NAME: &str = "cycle";
 /// The number of cycles that are named; further ones are only counted.
 const NAMED: usize = 3;
 
@@ -38,7 +38,7 @@ mod tests {
         let [a, b, c] = [10, 20, 30].map(|number| lock_with_site(&mut profile, usage(number, 0, 0, 50)));
         assert_eq!(fired(&profile), [""; 0]);
         profile.cycles = vec![cycle(&[a, b])];
-        assert_eq!(fired(&profile), ["inversion"]);
+        assert_eq!(fired(&profile), ["cycle"]);
         let finding = advise(&profile).findings.remove(0);
         assert!(finding.title.starts_with("`lock0` and `lock1` are taken in both orders"), "{}", finding.title);
         profile.cycles = vec![cycle(&[a, b, c])];
