@@ -42,8 +42,8 @@
 //!   a neighbour that is joining or leaving itself.
 //! - P3. No thread waits for one that a fork left out, or that has left in the middle (invariants 4 and 5).
 
+use crate::platform::limits::{STEP_POLLS, STEP_ROUNDS};
 use crate::platform::{DefaultPlatform, Me, Pause, Platform, SpinEnd, SpinLimit, Token, Word, YieldThenSleep};
-use crate::wait::limits::{STEP_POLLS, STEP_ROUNDS};
 use core::num::NonZeroUsize;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

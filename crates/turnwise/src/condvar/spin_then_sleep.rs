@@ -16,8 +16,8 @@
 //! Invariant: while the flag is set, `GENERATION` is that of the process whose thread set it. It is written only while
 //! the flag is clear ([`SpinThenSleep::begin`]), and otherwise preserved ([`SpinThenSleep::write`]).
 
+use crate::platform::limits::SKIP_DOUBLINGS;
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
-use crate::wait::limits::SKIP_DOUBLINGS;
 use crate::wait::policy;
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -11,6 +11,7 @@ mod make;
 
 mod ask;
 mod bare;
+pub(crate) mod limits;
 pub(crate) mod racy;
 pub(crate) mod slot;
 mod word;

@@ -1,7 +1,6 @@
 //! Waits that no wake-up ends.
 
-use super::{Pause, Platform};
-use crate::wait::limits;
+use super::{Pause, Platform, limits};
 
 /// A wait for another thread that is in the middle of a step of a few instructions, or that cannot signal when it is
 /// done.

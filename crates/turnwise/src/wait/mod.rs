@@ -6,7 +6,6 @@
 //! Spinning is not needed for correctness: a thread without a slot sleeps at once.
 
 mod lapse;
-pub(crate) mod limits;
 mod policy;
 mod settings;
 mod stamp;

@@ -4,7 +4,7 @@
 
 use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
 use super::system;
-use crate::wait::limits::{CLOCK_EVERY, HIT_JITTER_NS};
+use crate::platform::limits::{CLOCK_EVERY, HIT_JITTER_NS};
 use crate::wait::policy;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;

@@ -14,7 +14,7 @@
 use super::filter::may_be_filtered;
 use super::on_cpu::CpuSlot;
 use super::sys;
-use crate::wait::limits::{COUNTED_NS, GIVEN_AWAY_NS, GIVEN_AWAY_SHARE, SAVED_NS};
+use crate::platform::limits::{COUNTED_NS, GIVEN_AWAY_NS, GIVEN_AWAY_SHARE, SAVED_NS};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Implements [`crate::platform::Pause::Yield`]. Where a filter may forbid that, it sleeps very briefly.

@@ -10,7 +10,7 @@
 
 use super::super::{thread, tls};
 use super::sys;
-use crate::wait::limits;
+use crate::platform::limits;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32};

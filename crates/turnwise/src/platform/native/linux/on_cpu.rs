@@ -12,8 +12,8 @@
 
 use super::super::{thread, tls};
 use super::{rseq, sys};
+use crate::platform::limits::FRESH_NS;
 use crate::platform::{OnCpu, Token};
-use crate::wait::limits::FRESH_NS;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;

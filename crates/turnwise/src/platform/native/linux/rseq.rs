@@ -12,8 +12,8 @@
 
 use super::super::thread;
 use super::generation::generation;
+use crate::platform::limits::OBSERVER_NAPS;
 use crate::platform::{Native, YieldThenSleep};
-use crate::wait::limits::OBSERVER_NAPS;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};

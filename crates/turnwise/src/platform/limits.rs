@@ -1,8 +1,8 @@
 //! Limits that no experiment moves: none of them tunes a lock.
 //!
 //! They bound a wait for another thread that is in the middle of a few instructions, say how old a sign of life may be,
-//! and limit what yields may cost. The numbers that tune waiting are in [`Policy`](super::Policy); `cargo xtask tidy`
-//! refuses numbers of either kind anywhere else in the locks' waiting.
+//! and limit what yields may cost. The numbers that tune waiting are in [`Policy`](crate::wait::Policy);
+//! `cargo xtask tidy` refuses numbers of either kind anywhere else in the locks' waiting.
 
 #![allow(dead_code, reason = "each platform uses those that it needs")]
 
