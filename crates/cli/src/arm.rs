@@ -1,7 +1,6 @@
 //! `compare --arm 'NAME: [--lock POLICY] [COMMAND …]'`: the program again, under a policy and started by a user's
 //! command, such as `taskset -c 0`.
 
-use crate::policy;
 use crate::program::resolve;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -57,11 +56,7 @@ impl Arm {
 
 fn policy_named(name: &str) -> Result<Policy, String> {
     let known = Policy::ALL.map(Policy::name);
-    let policy = Policy::by_name(name).ok_or_else(|| format!("no policy `{name}`; {}", suggestion(name, &known)))?;
-    if let Some(what) = policy::renamed(name, policy) {
-        eprintln!("turnwise: {what}");
-    }
-    Ok(policy)
+    Policy::by_name(name).ok_or_else(|| format!("no policy `{name}`; {}", suggestion(name, &known)))
 }
 
 /// Refuses a command that would silently remove the locks: the library is loaded into the command in front, so this

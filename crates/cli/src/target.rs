@@ -20,6 +20,11 @@ Without CMD, a sample program runs: threads on one key-value cache under one mut
 arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; by default, 4 threads for
 0.7 s on 20000 keys (the cache holds half of them), 0.9 of the operations are lookups.";
 
+/// Returns the help on the sample, and then these examples.
+pub(crate) fn long_help(examples: &str) -> String {
+    format!("{SAMPLE_HELP}\n\n{examples}")
+}
+
 /// A command that exists and may be executed.
 pub(crate) struct Target {
     /// The command as the user typed it.

@@ -34,8 +34,9 @@ pub(crate) enum What {
     /// The thread has this name; `true`: because it executed another program.
     Named(String, bool),
     /// The thread begins; `parent` is another process's number if that forked.
-    Begins { parent: u32 },
-    /// The thread ends.
+    Begins {
+        parent: u32,
+    },
     Ends,
     /// The process maps code.
     Maps(Mapping),

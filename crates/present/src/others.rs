@@ -3,6 +3,7 @@
 use crate::cpus;
 use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
 
 /// The share below which others affect a figure little.
 const LITTLE: f64 = 0.1;
@@ -25,6 +26,7 @@ pub struct Watch {
     /// A process that is not ours, but counts as if it were.
     beside: Option<u32>,
     begin: Times,
+    began: Instant,
 }
 
 /// The use by others, as shares of the time of the CPUs that this process may use.
@@ -55,13 +57,19 @@ impl Watch {
         // CPUs that are allowed but offline have no line.
         cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
         let begin = Times::now(&cpus, beside)?;
-        Some(Watch { cpus, beside, begin })
+        Some(Watch { cpus, beside, begin, began: Instant::now() })
     }
 
     /// Returns the use up to now; `None`: the system does not report it, or no time has passed.
     #[must_use]
     pub fn end(&self) -> Option<Others> {
         Times::now(&self.cpus, self.beside)?.since(self.begin)
+    }
+
+    /// Returns the use up to now; `None` also if the time is too short for the system's ticks.
+    pub fn end_if_long(&self) -> Option<Others> {
+        const LEAST: Duration = Duration::from_millis(200);
+        (self.began.elapsed() >= LEAST).then(|| self.end())?
     }
 }
 

@@ -15,7 +15,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
-pub(crate) use pairs::{Pairs, PairsReport, Round};
+pub(crate) use pairs::{PairsReport, Round};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};

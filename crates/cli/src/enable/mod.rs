@@ -6,7 +6,7 @@ use crate::policy;
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::Library;
 use crate::preload::install::write_for_all;
-use crate::program::check_interposable;
+use crate::program::native_of;
 use crate::status::why_not_loaded;
 use anyhow::{Context, Error, Result, bail, ensure};
 use std::fs;
@@ -82,7 +82,7 @@ pub(crate) struct DisableArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let unit = Unit::find(&args.unit)?;
     let Some(program) = unit.programs.first() else { bail!("{} starts no program", unit.name) };
-    unit.programs.iter().try_for_each(|program| check_interposable(program))?;
+    unit.programs.iter().try_for_each(|program| native_of(program).map(drop))?;
     let folder = unit.folder(&args.into);
     let table = args.policy.as_ref().map(|file| table(file, program)).transpose()?;
     let packaged = Library::packaged();

@@ -398,7 +398,7 @@ mod tests {
     fn clocks_that_go_back_and_wild_numbers_do_no_harm() {
         let mut model = Model::default();
         let mut wild = lock(0x100, u64::MAX / 4_000);
-        (wild.totals.wait_ns, wild.totals.histogram) = (u64::MAX, [u64::MAX; super::super::figures::BUCKETS]);
+        (wild.totals.wait_ns, wild.totals.histogram) = (u64::MAX, [u64::MAX; super::super::counted::BUCKETS]);
         let mut threads = vec![waiting(1, 0x100, Some(1), BEGIN, 0), waiting(2, 0x100, None, BEGIN, BEGIN)];
         threads[0].waiting.as_mut().unwrap().since_ns = u64::MAX;
         model.step(&[snapshot(BEGIN, vec![wild.clone()], threads.clone())]);

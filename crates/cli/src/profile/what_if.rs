@@ -122,7 +122,8 @@ impl Recorded {
             .sites
             .iter()
             .filter_map(|site| {
-                let holds = if site.usage.hold.count > 0 { &site.usage.hold } else { of_lock(profile, site.lock) };
+                let of_lock = &profile.locks[site.lock as usize].usage.hold;
+                let holds = if site.usage.hold.count > 0 { &site.usage.hold } else { of_lock };
                 let acquisitions = site.usage.acquisitions;
                 Some(Site { lock: place(site.lock)?, reader: site.reader, acquisitions, holds: middles(holds) })
             })
@@ -199,10 +200,6 @@ fn busiest(profile: &Profile) -> Vec<LockId> {
     locks.sort_by_key(|lock| std::cmp::Reverse(profile.locks[*lock as usize].usage.hold_total_ns));
     locks.truncate(MOST_LOCKS);
     locks
-}
-
-fn of_lock(profile: &Profile, lock: LockId) -> &Distribution {
-    &profile.locks[lock as usize].usage.hold
 }
 
 /// Replaces each bucket's bound by the bucket's middle.

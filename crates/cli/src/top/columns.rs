@@ -1,6 +1,6 @@
 //! The columns of the list of locks, on a terminal and with --once.
 
-use crate::live::{Names, Row, View};
+use crate::live::{Names, ProcessId, Row, View};
 use turnwise_present::figures::{percent, short, time};
 use turnwise_profile::text::shortened;
 
@@ -67,13 +67,12 @@ pub(super) fn columns(width: u16, several: bool) -> impl Iterator<Item = &'stati
 }
 
 fn holder(row: &Row, context: &mut Context) -> String {
-    row.holder.map_or_else(
-        || NONE.to_owned(),
-        |(process, holder)| {
-            let thread = context.view.thread(process, holder.tid).map(|thread| thread.name.as_str());
-            thread_name(thread.unwrap_or_default(), holder.tid)
-        },
-    )
+    row.holder.map_or_else(|| NONE.to_owned(), |(process, holder)| name_of(context.view, process, holder.tid))
+}
+
+/// Formats a thread of a process by its name, if known, and its number.
+pub(super) fn name_of(view: &View, process: ProcessId, tid: u32) -> String {
+    thread_name(view.thread(process, tid).map_or("", |thread| &thread.name), tid)
 }
 
 /// Formats a thread's name and number.

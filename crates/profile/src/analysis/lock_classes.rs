@@ -42,8 +42,7 @@ pub fn is_lock_class(frame: &Frame) -> bool {
 }
 
 /// Returns whether a frame is of the C library.
-#[must_use]
-pub fn is_of_c_library(frame: &Frame) -> bool {
+pub(super) fn is_of_c_library(frame: &Frame) -> bool {
     C_LIBRARY.iter().any(|name| frame.module.starts_with(name))
 }
 

@@ -6,7 +6,6 @@ use super::sums::Sum;
 use crate::model::{LockId, SiteId};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, Op};
 
@@ -24,19 +23,19 @@ pub(super) struct RawSite {
 }
 
 /// All sites, in the order of the profile.
-pub(super) struct Sites {
+pub(super) struct Sites<'a> {
     pub(super) sites: Vec<RawSite>,
     ids: HashMap<Key, SiteId>,
     locks: Vec<u32>,
     lock_ids: HashMap<u32, LockId>,
     by_lock: HashMap<u32, Vec<usize>>,
     by_entry: HashMap<usize, SiteId>,
-    sleeps: Rc<Sleeps>,
+    sleeps: &'a Sleeps,
 }
 
-impl Sites {
+impl<'a> Sites<'a> {
     /// Collects the sites of locks; those of condition variables and of what else threads sleep on are elsewhere.
-    pub(super) fn collect(recording: &Recording, pending: &Pending, sleeps: &Rc<Sleeps>) -> Sites {
+    pub(super) fn collect(recording: &Recording, pending: &Pending, sleeps: &'a Sleeps) -> Sites<'a> {
         let mut found: HashMap<Key, RawSite> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
             let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
@@ -53,12 +52,7 @@ impl Sites {
                 found.entry(key).or_insert_with(|| new(key, Op::Wake, at));
             }
             let site = found.entry(key).or_insert_with(|| new(key, op, address));
-            let detail = recording.detail(entry.detail);
-            if op == Op::Sleep {
-                site.sum.add_sleeps(entry, detail.as_ref());
-            } else {
-                site.sum.add(entry, detail.as_ref());
-            }
+            site.sum.add(entry, recording.detail(entry.detail).as_ref());
             pending.of_entry(index).for_each(|wait| site.sum.add_pending(wait.ticks, pending.ticks));
             site.entries.push(index);
         }
@@ -71,7 +65,7 @@ impl Sites {
             lock_ids: HashMap::new(),
             by_lock: HashMap::new(),
             by_entry: HashMap::new(),
-            sleeps: Rc::clone(sleeps),
+            sleeps,
         };
         all.index();
         all

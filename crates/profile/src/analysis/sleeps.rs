@@ -21,7 +21,7 @@ struct Place {
 
 /// Sleeps on the same thing.
 pub(super) struct Group {
-    kind: LockKind,
+    pub(super) kind: LockKind,
     /// A lock of the recording whose address it has.
     lock: u32,
     /// Calls that were to wake sleepers, and those that woke none.
@@ -59,7 +59,7 @@ impl Sleeps {
             sleeps.by_entry.insert(index, (first + group, place.site));
             let sum = sleeps.groups[group as usize].sites.entry(place.site).or_default();
             let waits = entry.acquisitions + u64::from(entry.failed);
-            sum.add_sleeps(entry, recording.detail(entry.detail).as_ref());
+            sum.add(entry, recording.detail(entry.detail).as_ref());
             let known = main.entry(entry.lock).or_default();
             *known = (*known).max((waits, group));
         }
@@ -156,10 +156,6 @@ impl Sleeps {
 }
 
 impl Group {
-    pub(super) fn kind(&self) -> LockKind {
-        self.kind
-    }
-
     /// Returns the lock whose address it has.
     pub(super) fn copy<'a>(&self, recording: &'a Recording) -> Option<&'a LockCopy> {
         recording.locks.get(self.lock as usize)

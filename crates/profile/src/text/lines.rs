@@ -21,6 +21,11 @@ pub fn shortened(name: &str, columns: usize) -> String {
     if width(&name) <= columns {
         return name;
     }
+    without_middle(&name, columns)
+}
+
+/// Cuts a name that is longer than `columns` columns in its middle.
+pub(crate) fn without_middle(name: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let end: Vec<char> = beginning(name.chars().rev(), room / 2);
     let start = beginning(name.chars(), room - room / 2);
