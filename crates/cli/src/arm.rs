@@ -91,7 +91,6 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Finds the command of an arm, if it has one.
     pub(crate) fn find(arm: &Arm) -> Result<Option<Prefix>> {
         let Some(first) = arm.words.first() else { return Ok(None) };
         if first.is_empty() {

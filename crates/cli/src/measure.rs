@@ -38,7 +38,6 @@ pub(crate) struct Usage {
     pub(crate) max_rss_bytes: u64,
 }
 
-/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// It ended by itself, or by a signal from elsewhere.
@@ -220,7 +219,6 @@ impl Output {
         self.file.as_ref().map_or(Ok(self.bytes.len() as u64), |file| Ok(file.metadata()?.len()))
     }
 
-    /// Returns what was printed.
     fn text(mut self) -> std::io::Result<String> {
         self.take()?;
         if let Some(mut file) = self.file {

@@ -28,7 +28,6 @@ impl Combine {
     }
 }
 
-/// The direction that is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Better {
@@ -47,7 +46,6 @@ pub(crate) enum Unit {
     Printed,
 }
 
-/// One compared figure.
 #[derive(Clone, Serialize)]
 pub(crate) struct Metric {
     /// Its key in JSON and its name in the table.

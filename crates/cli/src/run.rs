@@ -40,7 +40,6 @@ Examples:
   TURNWISE_VERBOSE=1 turnwise run --policy server.toml --lock libc -- ./server
   turnwise run -- @sample -t 8";
 
-/// Becomes the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let locks = match &args.policy {

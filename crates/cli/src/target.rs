@@ -14,7 +14,6 @@ pub(crate) const SAMPLE_NAME: &str = "@sample";
 /// The pattern for the sample's speed in its output.
 pub(crate) const SAMPLE_METRIC: &str = r"ops_per_second: (?<throughput>[0-9.]+)";
 
-/// The help on the sample.
 pub(crate) const SAMPLE_HELP: &str = "\
 Without CMD, a sample program runs: threads on one key-value cache under one mutex. To give it
 arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; by default, 4 threads for

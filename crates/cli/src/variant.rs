@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_preload_abi::{Policy, environment};
 
-/// One of the compared contenders.
 pub(crate) struct Variant {
     /// The name of the policy, the file or the arm, as the user typed it.
     pub(crate) name: String,

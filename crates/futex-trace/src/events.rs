@@ -77,7 +77,6 @@ impl Rings {
         Ok(())
     }
 
-    /// Waits for records, up to `timeout`.
     pub(crate) fn wait(&self, timeout: Duration) {
         // SAFETY: the samplers own their descriptors and outlive this call.
         let fds = self.samplers.iter().map(|sampler| unsafe { BorrowedFd::borrow_raw(sampler.as_raw_fd()) });

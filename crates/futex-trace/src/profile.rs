@@ -16,7 +16,6 @@ use turnwise_recording::unmarked;
 
 impl Trace {
     /// Makes the profile of the process that waited most; `program` is other information about it.
-    #[must_use]
     pub fn profile(&self, program: Program) -> Profile {
         let nobody = Process::default();
         let processes = self.processes();

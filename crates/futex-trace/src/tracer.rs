@@ -95,7 +95,6 @@ fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
 }
 
 /// Returns the time by `CLOCK_MONOTONIC`.
-#[must_use]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

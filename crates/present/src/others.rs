@@ -40,13 +40,11 @@ pub struct Others {
 
 impl Watch {
     /// Starts a watch now; `None`: the system does not report the times.
-    #[must_use]
     pub fn begin() -> Option<Watch> {
         Watch::of(None)
     }
 
     /// Starts a watch now, of all but this process and that one, which is not its child.
-    #[must_use]
     pub fn beside(pid: u32) -> Option<Watch> {
         Watch::of(Some(pid))
     }
@@ -61,7 +59,6 @@ impl Watch {
     }
 
     /// Returns the use up to now; `None`: the system does not report it, or no time has passed.
-    #[must_use]
     pub fn end(&self) -> Option<Others> {
         Times::now(&self.cpus, self.beside)?.since(self.begin)
     }
@@ -75,19 +72,16 @@ impl Watch {
 
 impl Others {
     /// Returns whether they affected the figures of that time.
-    #[must_use]
     pub fn took_much(&self) -> bool {
         self.programs > LITTLE || self.host > LITTLE
     }
 
     /// Returns the notes to print with the figures, a sentence each.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.each().map(|taken| format!("{taken} meanwhile, which affects the figures")).collect()
     }
 
     /// Returns the notes in one clause: `other programs took 31% of the CPUs`.
-    #[must_use]
     pub fn taken(&self) -> String {
         self.each().collect::<Vec<_>>().join(", and ")
     }
@@ -134,7 +128,6 @@ impl Times {
 }
 
 /// Returns the CPU time of this process and of the children that it waited for, in seconds.
-#[must_use]
 pub fn own_seconds() -> f64 {
     (Spent::here().cpu + Spent::by_children().cpu).as_secs_f64()
 }

@@ -36,7 +36,6 @@ pub struct Waits {
 
 impl Waits {
     /// Begins the profile of a program with these files.
-    #[must_use]
     pub fn new(modules: Vec<Module>) -> Waits {
         Waits {
             symbols: Symbols::in_order(modules),
@@ -61,7 +60,6 @@ impl Waits {
     }
 
     /// Returns the frames of a stack.
-    #[must_use]
     pub fn frames(&self, stack: StackId) -> &[FrameId] {
         self.stacks.get_index(stack as usize).map_or(&[], Vec::as_slice)
     }

@@ -54,7 +54,6 @@ Examples:
   turnwise check --fail --suppress locks.accepted -- ctest
   turnwise check --json -- ./server | tail -n 1 | jq '.hazards[].locks'";
 
-/// The result of a check.
 struct Checked {
     profiles: Vec<Profile>,
     found: Vec<Hazard>,
@@ -109,7 +108,6 @@ fn missing(checked: &Checked) -> Vec<&str> {
     all
 }
 
-/// Returns a sentence on what there was to check.
 fn summary(checked: &Checked) -> String {
     let profiles = &checked.profiles;
     let threads = |profile: &Profile| profile.threads.iter().filter(|thread| thread.usage.acquisitions > 0).count();

@@ -18,7 +18,6 @@ pub(crate) struct Round {
     pub(crate) other: f64,
 }
 
-/// The result of pairs.
 pub(crate) struct PairsReport {
     settings: Settings,
     metrics: [Metric; 1],

@@ -113,7 +113,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     restart(&unit, &changed)
 }
 
-/// Removes the drop-in.
 pub(crate) fn disable(args: &DisableArgs) -> Result<ExitCode> {
     let unit = Unit::find(&args.unit)?;
     let folder = unit.folder(&args.into);
@@ -206,7 +205,6 @@ impl Changed<'_> {
         Ok(changed)
     }
 
-    /// Keeps a file as it is.
     fn keep(&mut self, path: &Path) -> Result<()> {
         let found = match fs::read(path) {
             Ok(content) => Some((content, fs::metadata(path)?.mode() & 0o777)),
@@ -217,7 +215,6 @@ impl Changed<'_> {
         Ok(())
     }
 
-    /// Puts the files back.
     fn take_back(&self) -> Result<()> {
         for (path, before) in &self.before {
             match before {

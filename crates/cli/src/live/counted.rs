@@ -65,7 +65,6 @@ impl LockView {
         self.counted.figures()
     }
 
-    /// Returns its call sites.
     pub(crate) fn sites(&self) -> Vec<SiteView> {
         let before = self.before.as_ref().map(Counted::sites).unwrap_or_default();
         let view = |site: &Site| {

@@ -4,7 +4,6 @@ use super::model::{ProcessId, ThreadView, View};
 use std::collections::HashMap;
 use turnwise_profile::analysis::circles;
 
-/// The threads of one process.
 pub(crate) struct Graph<'a> {
     threads: Vec<&'a ThreadView>,
     /// The index of the thread that each waits for, if known.

@@ -31,7 +31,6 @@ pub(crate) struct View {
     pub(crate) threads: Vec<ThreadView>,
 }
 
-/// A process at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) id: ProcessId,
@@ -45,7 +44,6 @@ pub(crate) struct Process {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A lock at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct LockView {
     pub(crate) id: LockId,
@@ -76,7 +74,6 @@ pub(crate) struct Holder {
     pub(crate) held_ns: u64,
 }
 
-/// A thread at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadView {
     pub(crate) process: ProcessId,
@@ -86,13 +83,11 @@ pub(crate) struct ThreadView {
 }
 
 impl ThreadView {
-    /// Returns whether it waits for a lock.
     pub(crate) fn waits_for_lock(&self) -> bool {
         self.waiting.as_ref().is_some_and(|waiting| waiting.is_for_lock)
     }
 }
 
-/// The wait of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lock: LockId,
@@ -298,12 +293,10 @@ fn holder_of(threads: &[ThreadView], waiters: &[usize]) -> Option<Holder> {
 }
 
 impl View {
-    /// Returns the process of a lock or thread.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
         self.processes.iter().find(|process| process.id == id)
     }
 
-    /// Returns a thread of a process.
     pub(crate) fn thread(&self, process: ProcessId, tid: u32) -> Option<&ThreadView> {
         self.threads.iter().find(|thread| (thread.process, thread.tid) == (process, tid))
     }

@@ -16,7 +16,6 @@ use turnwise_profile::symbols::Symbols;
 /// The time after which an address in no known file is looked up again: it may be in one that was loaded since.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The names of all programs.
 #[derive(Default)]
 pub(crate) struct Names {
     processes: HashMap<ProcessId, Program>,
@@ -165,7 +164,6 @@ impl Names {
         without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
     }
 
-    /// Looks from outside at the threads of a process.
     pub(crate) fn look(&mut self, process: ProcessId) -> Vec<Thread> {
         let program = self.program(process, 0);
         program.modules.living.look(&mut program.symbols)

@@ -27,7 +27,6 @@ const RECORDER: Payload<'static> =
 /// The variable with the libraries that the loader adds to a program.
 pub(crate) const VARIABLE: &str = "LD_PRELOAD";
 
-/// The installed library.
 pub(crate) struct Library {
     pub(crate) path: PathBuf,
 }

@@ -155,7 +155,6 @@ pub(crate) fn of_each_process(target: &Target) -> Result<(Vec<Profile>, u8)> {
 /// The data to report on.
 struct Source {
     profile: Profile,
-    /// How the program ended.
     ended: Ended,
     /// The recording that the profile was made from, if this run made it.
     recording: Option<record::RecordingFile>,
@@ -215,7 +214,6 @@ fn hint(pid: u32) -> String {
     )
 }
 
-/// Returns the report for a terminal.
 fn report(profile: &Profile) -> String {
     let advised = advice::advise(profile);
     let (advice, next) = (advice::text(&advised, profile), next::text(profile, &advised));

@@ -90,7 +90,6 @@ pub(super) fn record_for<T>(
     Ok((made, ended, place))
 }
 
-/// The place of the recording.
 pub(super) struct RecordingFile {
     /// The file of the process that is reported on, once this is known.
     file: PathBuf,
@@ -121,7 +120,6 @@ impl RecordingFile {
         Ok(RecordingFile { file: directory.path().join("recording"), directory: Some(directory) })
     }
 
-    /// Leaves the recording in place; returns how to use it.
     pub(super) fn kept(self) -> String {
         if let Some(directory) = self.directory {
             let _ = directory.keep();
@@ -184,7 +182,6 @@ pub(super) fn machine() -> String {
     Machine::here().to_string()
 }
 
-/// Explains why there is no recording.
 fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
     match error {
         Error::Unused => match reader::unused(file).ok().and_then(|header| unrecorded(&header)) {

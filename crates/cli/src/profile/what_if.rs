@@ -47,7 +47,6 @@ pub(super) const NEEDS: &str = "a profile of waits alone, or of a program that r
                                 hold times to replay; profile a program with pthread locks, without --futex, --pid \
                                 or --waits";
 
-/// The question, with its machine.
 pub(super) struct Question {
     cpus: u32,
     machine: Arc<Machine>,
@@ -108,7 +107,6 @@ fn counts(most: u32) -> Vec<u32> {
 /// The profile's data, in the simulator's form.
 struct Recorded {
     program: Arc<Program>,
-    /// The replayed locks.
     locks: Vec<LockId>,
     crowd: Crowd,
     acquisitions_per_s: f64,

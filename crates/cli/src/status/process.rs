@@ -29,7 +29,6 @@ pub(super) struct Status {
     pub(super) loaded: bool,
     /// Why the library is not loaded.
     pub(super) why: Option<String>,
-    /// Whether the recorder is loaded.
     pub(super) recorder: bool,
     pub(super) library: Option<String>,
     pub(super) version: Option<String>,
@@ -118,7 +117,6 @@ impl Status {
     }
 }
 
-/// Adds what a live view tells.
 fn add_view(status: &mut Status, channel: &Channel) -> Result<(), turnwise_live::Error> {
     let snapshot = channel.snapshot()?;
     let ours = || snapshot.locks.iter().filter(|lock| lock.kind.is_ours());

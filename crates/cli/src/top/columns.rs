@@ -10,7 +10,6 @@ pub(super) struct Context<'a> {
     pub(super) names: &'a mut Names,
 }
 
-/// A column.
 pub(super) struct Column {
     pub(super) title: &'static str,
     /// Its minimum width on the terminal.
@@ -57,7 +56,6 @@ const COLUMNS: &[Column] = &[
 /// The process's column, if there are several processes.
 const PID: Column = figure("pid", 7, 0, |row, _| row.process().pid.to_string());
 
-/// Lists the columns for a list of this width.
 pub(super) fn columns(width: u16, several: bool) -> impl Iterator<Item = &'static Column> {
     let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from <= width).collect();
     if several {
@@ -75,7 +73,6 @@ pub(super) fn name_of(view: &View, process: ProcessId, tid: u32) -> String {
     thread_name(view.thread(process, tid).map_or("", |thread| &thread.name), tid)
 }
 
-/// Formats a thread's name and number.
 pub(super) fn thread_name(name: &str, tid: u32) -> String {
     if name.is_empty() { tid.to_string() } else { format!("{name} {tid}") }
 }

@@ -82,7 +82,6 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
     if time < Duration::from_millis(100) { Err("expected 0.1 or more".to_owned()) } else { Ok(time) }
 }
 
-/// Shows what was requested.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let on_terminal = !args.once && !args.advise && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {

@@ -147,7 +147,6 @@ fn is_address(target: &Target, name: &str) -> bool {
     matches!(target, Target::Locks((from, _)) if name == format!("{:#x}", unnumbered(*from)))
 }
 
-/// Prints the settings.
 fn list(channel: &Channel) -> Result<ExitCode> {
     let mut text: String = channel.rules()?.iter().map(line).collect();
     if text.is_empty() {
@@ -157,7 +156,6 @@ fn list(channel: &Channel) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats a rule in one line.
 fn line(rule: &Rule) -> String {
     let of = match rule.target {
         Target::All => "all waits".to_owned(),

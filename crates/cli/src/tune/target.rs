@@ -17,7 +17,6 @@ pub(crate) struct Program<'a> {
 const SHOWN: usize = 12;
 
 impl<'a> Program<'a> {
-    /// Looks at a program.
     pub(crate) fn look(channel: &'a Channel) -> Result<Program<'a>> {
         Ok(Program { channel, snapshot: channel.snapshot()?, names: Names::default() })
     }

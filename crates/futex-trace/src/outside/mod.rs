@@ -101,7 +101,6 @@ impl Living {
         })
     }
 
-    /// Returns what a thread waits for.
     fn wait(&mut self, tid: u32, numbers: &Numbers, symbols: &mut Symbols) -> Option<Wait> {
         let line = line(self.process.pid, tid).ok()?;
         let Call::Wait { address, word } = wait(&line)? else { return None };

@@ -61,7 +61,6 @@ fn condition(work: &mut Work, sites: &Sites, number: u32, raw: Raw) -> Condition
     Condition { address, name, mutex: mutex(work, sites, raw.mutex), wait: raw.sum.waits(work.clock), ..raw.counts }
 }
 
-/// Returns the last lock at an address.
 fn mutex(work: &Work, sites: &Sites, address: u64) -> Option<LockId> {
     let number = work.recording.locks.iter().rposition(|lock| lock.address == address && address != 0)?;
     sites.lock_id(number as u32)

@@ -87,7 +87,6 @@ fn stuck(sites: &Sites, clock: Clock, profile: &Profile, wait: &Wait) -> StuckWa
 
 /// Returns cycles of threads of which each waits for the next, and the last for the first. `holders`: the holder by
 /// waiter. Each cycle begins with its lowest number.
-#[must_use]
 pub fn circles(holders: &HashMap<u32, u32>) -> Vec<Vec<u32>> {
     // The walk that visited each thread first; each is visited once.
     let mut walk_of: HashMap<u32, u32> = HashMap::new();

@@ -151,7 +151,6 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
 }
 
 /// Returns the ticks that all threads waited for pthread locks, including waits that had not ended.
-#[must_use]
 pub fn waited(recording: &Recording) -> u64 {
     let is_lock = |entry: &&EntryCopy| {
         let lock = recording.locks.get(entry.lock as usize);
@@ -217,7 +216,6 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
 
 /// Returns the checksums by which files of a recording can be identified later, for unchanged files without better
 /// identification: by their index in [`Recording::modules`].
-#[must_use]
 pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
     let complete = recording.modules.iter().enumerate().filter(|(_, module)| module.end != 0);
     let all = complete.map(|(place, module)| (place, module_of(&recording.header, module).checksum()));
@@ -331,13 +329,11 @@ fn missing(header: &HeaderCopy) -> Vec<String> {
 }
 
 /// Describes how many processes of a run could not be recorded, and why.
-#[must_use]
 pub fn unrecorded(header: &HeaderCopy) -> Option<String> {
     let processes = plural(header.unrecorded.into(), "process", "processes");
     (header.unrecorded > 0).then(|| format!("{processes} could not be recorded: {}.", why(header.unrecorded_why)))
 }
 
-/// Returns the meaning of a `WHY_*` number.
 fn why(number: u32) -> &'static str {
     match number {
         WHY_FILE_SIZE => "its limit on the size of files (RLIMIT_FSIZE, ulimit -f) leaves no room",

@@ -18,7 +18,6 @@ pub fn call_site(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
 
 /// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,
 /// `lock_cache`. A report that shows such a site also shows its callers.
-#[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
     let last = frame
@@ -83,7 +82,6 @@ fn place(work: &Work, stack: u32) -> Option<String> {
 }
 
 /// Formats a frame as `function (file:line)`.
-#[must_use]
 pub fn shown(frame: &Frame) -> String {
     placed(frame, &str::to_owned)
 }

@@ -12,7 +12,6 @@ use turnwise_recording::{Class, EpisodeCopy};
 /// A wait that had not ended.
 pub(super) struct Wait {
     pub(super) episode: EpisodeCopy,
-    /// The index of its entry.
     pub(super) entry: usize,
     /// Ticks from its beginning to the end of the recording.
     pub(super) ticks: u64,

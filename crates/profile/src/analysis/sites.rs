@@ -12,13 +12,11 @@ use turnwise_recording::{Class, Op};
 /// A lock's number in the recording, and [`turnwise_recording::EntryCopy::site`].
 pub(super) type Key = (u32, u64);
 
-/// One site.
 pub(super) struct RawSite {
     pub(super) key: Key,
     pub(super) op: Op,
     pub(super) address: u64,
     pub(super) sum: Sum,
-    /// Indices of its entries.
     pub(super) entries: Vec<usize>,
 }
 
@@ -104,7 +102,6 @@ impl<'a> Sites<'a> {
         left_out
     }
 
-    /// Returns the acquisitions of all locks.
     pub(super) fn acquisitions(&self) -> u64 {
         self.sites.iter().map(|site| site.sum.acquisitions).sum()
     }
@@ -118,7 +115,6 @@ impl<'a> Sites<'a> {
         self.lock_ids.get(&number).copied()
     }
 
-    /// Returns the site of an entry.
     pub(super) fn of_entry(&self, entry: usize) -> Option<SiteId> {
         self.by_entry.get(&entry).copied()
     }

@@ -41,7 +41,6 @@ pub(super) struct Sleeps {
 }
 
 impl Sleeps {
-    /// Collects them.
     pub(super) fn collect(recording: &Recording, symbols: &mut Symbols) -> Sleeps {
         let first = recording.locks.len() as u32;
         let mut sleeps = Sleeps { first, groups: Vec::new(), by_entry: HashMap::new(), wakers: HashMap::new() };
@@ -140,7 +139,6 @@ impl Sleeps {
         own.filter_map(|entry| recording.detail(entry.detail))
     }
 
-    /// Returns a group by its number.
     pub(super) fn of_number(&self, number: u32) -> Option<&Group> {
         self.groups.get(number.checked_sub(self.first)? as usize)
     }

@@ -44,7 +44,6 @@ pub fn slept(symbols: &mut Symbols, calls: &[u64]) -> Slept {
 
 /// Returns what a sleep is for, by the number of the call's class, and by what the functions tell: a semaphore or a
 /// join is what it is, whatever function calls it.
-#[must_use]
 pub fn slept_on(class: u32, by_name: Option<LockKind>) -> LockKind {
     let by_call = match class {
         class if class == Class::Semaphore as u32 => LockKind::Semaphore,

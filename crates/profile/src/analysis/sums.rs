@@ -218,12 +218,10 @@ impl Sum {
         self.merged_hold.unwrap_or_else(|| self.holds.all(self.acquisitions, self.contended))
     }
 
-    /// Returns the ticks waited in total.
     pub(super) fn wait_ticks(&self) -> u64 {
         self.wait.sum
     }
 
-    /// Returns the distribution of all waits.
     pub(super) fn waits(&self, clock: Clock) -> Distribution {
         self.wait.distribution(clock)
     }

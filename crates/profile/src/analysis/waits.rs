@@ -93,7 +93,6 @@ fn add(parts: &mut HashMap<u32, (u64, u64)>, key: Option<u32>, first: u64, secon
 }
 
 impl Parts {
-    /// Returns the site's waits by holder.
     fn blocked(&self, waiter: SiteId) -> impl Iterator<Item = Blocked> {
         self.holders.iter().map(move |(holder, &(waits, wait_ns))| {
             let (looked, off) = self.looks.get(holder).copied().unwrap_or_default();

@@ -64,7 +64,6 @@ pub(crate) fn sound(profile: &Profile) -> Result<()> {
 }
 
 /// Returns the format with this flag.
-#[must_use]
 pub fn by_flag(flag: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.flag == flag)
 }

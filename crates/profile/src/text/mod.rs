@@ -25,7 +25,6 @@ const BESIDE: usize = 60;
 const COURSE: usize = 48;
 
 /// Formats the report for a terminal.
-#[must_use]
 pub fn report(profile: &Profile) -> String {
     lines::within(&Words::of(include_str!("../../assets/report.jinja")).render(facts(profile)))
 }

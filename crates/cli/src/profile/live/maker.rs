@@ -14,7 +14,6 @@ use turnwise_profile::model::{
 };
 use turnwise_profile::waits::{Key, Waits};
 
-/// Makes the profile.
 pub(super) fn profile(seen: &Seen, program: Program) -> Profile {
     let snapshot = &seen.last.snapshot;
     let mut maker = Maker {

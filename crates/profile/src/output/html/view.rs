@@ -13,13 +13,11 @@ use crate::template::{self, context};
 use minijinja::value::Serde;
 use serde_json::{Value, json};
 
-/// Returns the page's title.
 pub(super) fn title(profile: &Profile) -> String {
     let name = profile.program.command.first().map_or("program", |command| names::base(command));
     format!("Locks of {}", names::brief(name))
 }
 
-/// Returns the page's data.
 pub(super) fn data(profile: &Profile) -> Value {
     let (mut strings, mut omitted) = (Strings::default(), rows_left_out(profile));
     let advice = advice::advise(profile);

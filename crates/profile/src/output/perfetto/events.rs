@@ -79,7 +79,6 @@ fn flow(waiter: usize) -> u64 {
     waiter as u64 + 1
 }
 
-/// Returns an event on a track, with a name and notes.
 fn on(track: u64, name: u64, notes: Vec<Annotation>) -> TrackEvent {
     let (track_uuid, name_iid) = (Some(track), Some(name));
     TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() }
