@@ -1,7 +1,6 @@
 //! `compare --arm 'NAME: [--lock POLICY] [COMMAND …]'`: the program again, under a policy and started by a user's
 //! command, such as `taskset -c 0`.
 
-use crate::policy;
 use crate::program::resolve;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -57,11 +56,7 @@ impl Arm {
 
 fn policy_named(name: &str) -> Result<Policy, String> {
     let known = Policy::ALL.map(Policy::name);
-    let policy = Policy::by_name(name).ok_or_else(|| format!("no policy `{name}`; {}", suggestion(name, &known)))?;
-    if let Some(what) = policy::renamed(name, policy) {
-        eprintln!("turnwise: {what}");
-    }
-    Ok(policy)
+    Policy::by_name(name).ok_or_else(|| format!("no policy `{name}`; {}", suggestion(name, &known)))
 }
 
 /// Refuses a command that would silently remove the locks: the library is loaded into the command in front, so this
@@ -96,7 +91,6 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Finds the command of an arm, if it has one.
     pub(crate) fn find(arm: &Arm) -> Result<Option<Prefix>> {
         let Some(first) = arm.words.first() else { return Ok(None) };
         if first.is_empty() {

@@ -18,7 +18,6 @@ Examples:
   turnwise list | grep queued")]
 pub(crate) struct Args {}
 
-/// Prints the lists.
 pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     let policies = Policy::ALL.map(|policy| context! { name => policy.name(), summary => policy.summary() });
     let values = context! {

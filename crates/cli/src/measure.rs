@@ -38,7 +38,6 @@ pub(crate) struct Usage {
     pub(crate) max_rss_bytes: u64,
 }
 
-/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// It ended by itself, or by a signal from elsewhere.
@@ -159,7 +158,7 @@ impl Bounds<'_> {
             let left = self.timeout.saturating_sub(start.elapsed());
             let patience = Timespec::try_from(left).map_or(TICK, |left| left.min(TICK));
             let mut events = vec![PollFd::new(pidfd, PollFlags::IN)];
-            events.extend(output.open_pipe().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+            events.extend(output.pipe.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
             match poll(&mut events, Some(&patience)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) if !events[0].revents().is_empty() => return Ok(None),
@@ -180,14 +179,15 @@ impl Bounds<'_> {
 }
 
 /// The destination of a program's output: memory, so that a program that prints much does not wait for a disk.
-enum Output {
-    File(File),
-    /// Used if there is a limit on the size of files, which would kill a program that prints more than that.
-    Pipe {
-        /// `None`: its other end was closed.
-        pipe: Option<File>,
-        bytes: Vec<u8>,
-    },
+#[derive(Default)]
+struct Output {
+    /// `None`: there is a limit on the size of files, which would kill a program that prints more than that. A pipe
+    /// takes its output.
+    file: Option<File>,
+    /// `None`: its other end was closed, or it is not needed.
+    pipe: Option<File>,
+    /// What came from the pipe.
+    bytes: Vec<u8>,
 }
 
 impl Output {
@@ -197,54 +197,35 @@ impl Output {
         if limits::limit(libc::RLIMIT_FSIZE).is_none() {
             let file = File::from(rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)?);
             let end = file.try_clone()?.into();
-            return Ok((Output::File(file), end));
+            return Ok((Output { file: Some(file), ..Output::default() }, end));
         }
         let (pipe, end) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok((Output::Pipe { pipe: Some(pipe.into()), bytes: Vec::new() }, end))
+        Ok((Output { pipe: Some(pipe.into()), ..Output::default() }, end))
     }
 
-    /// Returns the pipe to be read meanwhile, if any.
-    fn open_pipe(&self) -> Option<&File> {
-        match self {
-            Output::File(_) => None,
-            Output::Pipe { pipe, .. } => pipe.as_ref(),
-        }
-    }
-
-    /// Reads the available output.
     fn take(&mut self) -> std::io::Result<()> {
-        let Output::Pipe { pipe, bytes } = self else { return Ok(()) };
-        let Some(open) = pipe else { return Ok(()) };
-        let left = (OUTPUT_LIMIT_BYTES + 1).saturating_sub(bytes.len() as u64);
-        match open.take(left).read_to_end(bytes) {
+        let Some(open) = &mut self.pipe else { return Ok(()) };
+        let left = (OUTPUT_LIMIT_BYTES + 1).saturating_sub(self.bytes.len() as u64);
+        match open.take(left).read_to_end(&mut self.bytes) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),
-            Ok(_) => *pipe = None,
+            Ok(_) => self.pipe = None,
         }
         Ok(())
     }
 
     fn length(&self) -> std::io::Result<u64> {
-        match self {
-            Output::File(file) => Ok(file.metadata()?.len()),
-            Output::Pipe { bytes, .. } => Ok(bytes.len() as u64),
-        }
+        self.file.as_ref().map_or(Ok(self.bytes.len() as u64), |file| Ok(file.metadata()?.len()))
     }
 
-    /// Returns what was printed.
     fn text(mut self) -> std::io::Result<String> {
         self.take()?;
-        let bytes = match self {
-            Output::Pipe { bytes, .. } => bytes,
-            Output::File(mut file) => {
-                let mut bytes = Vec::new();
-                file.seek(SeekFrom::Start(0))?;
-                file.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
-                bytes
-            }
-        };
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        if let Some(mut file) = self.file {
+            file.seek(SeekFrom::Start(0))?;
+            file.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut self.bytes)?;
+        }
+        Ok(String::from_utf8_lossy(&self.bytes).into_owned())
     }
 }
 

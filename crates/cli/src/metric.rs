@@ -28,7 +28,6 @@ impl Combine {
     }
 }
 
-/// The direction that is better.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Better {
@@ -47,7 +46,6 @@ pub(crate) enum Unit {
     Printed,
 }
 
-/// One compared figure.
 #[derive(Clone, Serialize)]
 pub(crate) struct Metric {
     /// Its key in JSON and its name in the table.
@@ -60,15 +58,10 @@ pub(crate) struct Metric {
     pub(crate) pattern: Option<String>,
     pub(crate) combine: Option<Combine>,
     #[serde(skip)]
-    pub(crate) source: Source,
-}
-
-#[derive(Clone)]
-pub(crate) enum Source {
-    Charged(fn(&Usage) -> f64),
-    Printed(Regex, Combine),
-    /// Measured by other means than a run of the program.
-    Measured,
+    pub(crate) regex: Option<Regex>,
+    /// For a metric of every run.
+    #[serde(skip)]
+    pub(crate) charged: Option<fn(&Usage) -> f64>,
 }
 
 /// A metric of every run: its name, its help, its unit, and its value.
@@ -95,7 +88,7 @@ pub(crate) fn charged_help() -> impl Iterator<Item = (&'static str, &'static str
 
 /// Returns the metrics of every run.
 pub(crate) fn charged() -> Vec<Metric> {
-    CHARGED.map(|(name, _, unit, of)| Metric::new(name, unit, Better::Lower, Source::Charged(of))).into()
+    CHARGED.map(|(name, _, unit, of)| Metric { charged: Some(of), ..Metric::new(name, unit, Better::Lower) }).into()
 }
 
 /// Returns a metric's readable name: for a pattern, the words before its number (`orders per second: ([0-9.]+)`), if
@@ -115,8 +108,9 @@ pub(crate) enum Missing {
 }
 
 impl Metric {
-    fn new(name: &str, unit: Unit, better: Better, source: Source) -> Metric {
-        Metric { name: name.to_owned(), unit, better, decides: false, pattern: None, combine: None, source }
+    fn new(name: &str, unit: Unit, better: Better) -> Metric {
+        let (name, decides) = (name.to_owned(), false);
+        Metric { name, unit, better, decides, pattern: None, combine: None, regex: None, charged: None }
     }
 
     /// Returns a metric that the program prints: the first group of `pattern`.
@@ -134,23 +128,22 @@ impl Metric {
             bail!("--metric '{pattern}': the name {name} is taken; give the group another one");
         }
         let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };
-        let metric = Metric::new(&name, Unit::Printed, reported.unwrap_or(guess), Source::Printed(regex, combine));
-        Ok(Metric { pattern: Some(pattern.to_owned()), combine: Some(combine), ..metric })
+        let metric = Metric::new(&name, Unit::Printed, reported.unwrap_or(guess));
+        Ok(Metric { pattern: Some(pattern.to_owned()), combine: Some(combine), regex: Some(regex), ..metric })
     }
 
     /// Returns a metric that is measured on a continuously running program.
     pub(crate) fn measured(name: &str, better: Better) -> Metric {
-        Metric { decides: true, ..Metric::new(name, Unit::Printed, better, Source::Measured) }
+        Metric { decides: true, ..Metric::new(name, Unit::Printed, better) }
     }
 
     /// Returns the value in one run, and the number of matches that it is combined from.
     pub(crate) fn value(&self, usage: &Usage, output: &str) -> Result<(f64, usize), Missing> {
-        let (pattern, combine) = match &self.source {
-            Source::Charged(of) => return Ok((of(usage), 1)),
-            Source::Measured => return Err(Missing::NoMatch),
-            Source::Printed(pattern, combine) => (pattern, combine),
-        };
-        let groups = pattern.captures_iter(output).filter_map(|found| found.get(1));
+        if let Some(of) = self.charged {
+            return Ok((of(usage), 1));
+        }
+        let (Some(regex), Some(combine)) = (&self.regex, self.combine) else { return Err(Missing::NoMatch) };
+        let groups = regex.captures_iter(output).filter_map(|found| found.get(1));
         let numbers: Result<Vec<f64>, Missing> = groups.map(|group| number(group.as_str())).collect();
         let numbers = numbers?;
         if numbers.is_empty() {

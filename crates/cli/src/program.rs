@@ -40,11 +40,6 @@ pub(crate) fn resolve(command: &OsStr) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Fails if the loader would run `path` without the preload library; the error states what to do.
-pub(crate) fn check_interposable(path: &Path) -> Result<()> {
-    native_of(path).map(drop)
-}
-
 /// A program in the machine's own code, and the loader that it requests.
 #[derive(Debug)]
 pub(crate) struct Native {
@@ -52,8 +47,8 @@ pub(crate) struct Native {
     pub(crate) loader: PathBuf,
 }
 
-/// Finds the program that runs if `path` is started: itself, or the interpreter of a script. Fails as
-/// [`check_interposable`] does.
+/// Finds the program that runs if `path` is started: itself, or the interpreter of a script. Fails if the loader would
+/// run it without the preload library; the error states what to do.
 pub(crate) fn native_of(path: &Path) -> Result<Native> {
     check(path, SCRIPT_DEPTH).with_context(|| format!("cannot put other locks under {}", path.display()))
 }

@@ -2,21 +2,20 @@
 
 use crate::policy;
 use crate::preload::Library;
-use crate::target::{SAMPLE_HELP, Target};
+use crate::target::{SAMPLE_HELP, Target, long_help};
 use crate::variant::Variant;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 use turnwise_preload_abi::Policy;
 
 /// Run a program on other locks
 ///
 /// turnwise becomes the program (exec), so that signals, job control and the exit status are the program's own.
 #[derive(clap::Args)]
-#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+#[command(after_help = SAMPLE_HELP, after_long_help = long_help(EXAMPLES))]
 pub(crate) struct Args {
     /// The locks to run on; with --policy, for locks that no rule matches [default: adaptive, or as the file says]
     #[arg(long, value_name = "POLICY", value_parser = policy::parser())]
@@ -28,8 +27,6 @@ pub(crate) struct Args {
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
 }
-
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
 
 const EXAMPLES: &str = "\
 Variables:
@@ -43,7 +40,6 @@ Examples:
   TURNWISE_VERBOSE=1 turnwise run --policy server.toml --lock libc -- ./server
   turnwise run -- @sample -t 8";
 
-/// Becomes the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let locks = match &args.policy {

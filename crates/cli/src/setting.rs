@@ -47,23 +47,11 @@ pub(crate) fn values(text: &str) -> Result<Values, String> {
 
 fn setting(name: &str) -> Result<Setting, String> {
     Setting::named(name).ok_or_else(|| {
-        if let Some(what) = gone(name) {
-            return format!("{what}: {INSTEAD}");
-        }
         let known = Setting::ALL.map(Setting::name);
         format!("`{name}` is no setting: {}", suggestion(name, &known))
     })
 }
 
-/// The advice about a setting that is [`gone`].
-pub(crate) const INSTEAD: &str = "leave it out; all waiters spin for at most `spin`";
-
-/// Returns the message that a setting of earlier versions no longer exists, if this is its name.
-pub(crate) fn gone(name: &str) -> Option<String> {
-    matches!(name, "patience" | "respin").then(|| format!("the setting `{name}` no longer exists"))
-}
-
-/// Sets one setting to what the user typed.
 pub(crate) fn set(values: &mut Values, setting: Setting, typed: &str) -> Result<(), String> {
     let name = setting.name();
     let ns = match typed {
@@ -164,8 +152,7 @@ mod tests {
             ("cache=spin", "expected NAME=SETTING"),
             ("=spin=off", "the lock's name"),
             ("cache=spni=off", "did you mean `spin`?"),
-            ("cache=patience=0", "the setting `patience` no longer exists: leave it out; all waiters spin"),
-            ("cache=spin=off,respin=off", "the setting `respin` no longer exists"),
+            ("cache=spin=off,respin=off", "`respin` is no setting"),
             ("cache=spin=20", "with its unit"),
             ("cache=spin=-1us", "with its unit"),
             ("cache=spin=1e3us", "with its unit"),

@@ -14,11 +14,15 @@ pub(crate) const SAMPLE_NAME: &str = "@sample";
 /// The pattern for the sample's speed in its output.
 pub(crate) const SAMPLE_METRIC: &str = r"ops_per_second: (?<throughput>[0-9.]+)";
 
-/// The help on the sample.
 pub(crate) const SAMPLE_HELP: &str = "\
 Without CMD, a sample program runs: threads on one key-value cache under one mutex. To give it
 arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; by default, 4 threads for
 0.7 s on 20000 keys (the cache holds half of them), 0.9 of the operations are lookups.";
+
+/// Returns the help on the sample, and then these examples.
+pub(crate) fn long_help(examples: &str) -> String {
+    format!("{SAMPLE_HELP}\n\n{examples}")
+}
 
 /// A command that exists and may be executed.
 pub(crate) struct Target {

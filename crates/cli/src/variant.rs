@@ -2,14 +2,13 @@
 
 use crate::arm::{Arm, Prefix};
 use crate::policy_file::{PolicyFile, compile};
-use crate::preload::{Library, install_table};
+use crate::preload::{self, Library, install_table};
 use crate::target::Target;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use turnwise_preload_abi::Policy;
+use turnwise_preload_abi::{Policy, environment};
 
-/// One of the compared contenders.
 pub(crate) struct Variant {
     /// The name of the policy, the file or the arm, as the user typed it.
     pub(crate) name: String,
@@ -109,9 +108,12 @@ impl Variant {
 
     /// Makes `command` run under its locks.
     pub(crate) fn apply(&self, library: &Library, command: &mut Command) {
-        match &self.locks {
-            Locks::Policy(policy) => library.apply(*policy, command),
-            Locks::File(table) => library.apply_table(table, command),
-        }
+        let (variable, value, other) = match &self.locks {
+            Locks::Policy(Policy::Libc) => return,
+            Locks::Policy(policy) => (environment::LOCK, policy.name().as_ref(), environment::POLICY_TABLE),
+            Locks::File(table) => (environment::POLICY_TABLE, table.as_os_str(), environment::LOCK),
+        };
+        preload::set([library.path.as_path()], command);
+        command.env(variable, value).env_remove(other);
     }
 }

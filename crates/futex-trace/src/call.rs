@@ -13,7 +13,6 @@ pub(crate) enum SysCall {
     FutexWaitv,
 }
 
-/// One call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Call {
     /// Sleeps until woken, or takes a priority-inheriting lock.
@@ -67,7 +66,6 @@ impl SysCall {
         }
     }
 
-    /// Returns the call of this number.
     pub(crate) fn of_number(number: i64) -> Option<SysCall> {
         /// Linux 6.7: the same number on all machines.
         const FUTEX_WAKE: i64 = 454;

@@ -19,15 +19,6 @@ const ROOM_BYTES: usize = 64 << 20;
 const MOST_BYTES: usize = 16 << 20;
 const LEAST_BYTES: usize = 128 << 10;
 
-/// The threads whose calls are traced.
-#[derive(Clone, Debug)]
-pub(crate) enum Whom {
-    /// Those of all programs that this thread starts from now on.
-    Children,
-    /// Those of these threads, and of all threads that they create.
-    Threads(Vec<u32>),
-}
-
 /// Open events.
 pub(crate) struct Rings {
     samplers: Vec<Sampler>,
@@ -37,13 +28,11 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    /// Opens the events; an error states what to do.
-    pub(crate) fn open(tracepoints: &[Tracepoint], whom: &Whom) -> Result<Rings> {
+    /// Opens the events for these threads, and all threads that they create; `None`: for those of all programs that
+    /// this thread starts from now on. An error states what to do.
+    pub(crate) fn open(tracepoints: &[Tracepoint], running: Option<&[u32]>) -> Result<Rings> {
         let cpus = cpus();
-        let threads = match whom {
-            Whom::Children => vec![None],
-            Whom::Threads(threads) => threads.iter().copied().map(Some).collect(),
-        };
+        let threads = running.map_or_else(|| vec![None], |threads| threads.iter().copied().map(Some).collect());
         let tracepoints = affordable(tracepoints, threads.len() * cpus.len())?;
         let mut rings = Rings { samplers: Vec::new(), counters: Vec::new(), sources: HashMap::new() };
         let bytes = (ROOM_BYTES / cpus.len().max(1)).clamp(LEAST_BYTES, MOST_BYTES);
@@ -53,7 +42,7 @@ impl Rings {
         if rings.samplers.is_empty() {
             bail!("the process ended meanwhile");
         }
-        if let Whom::Threads(_) = whom {
+        if running.is_some() {
             for counter in rings.samplers.iter_mut().map(|sampler| &mut **sampler).chain(&mut rings.counters) {
                 // The thread may have ended.
                 let _ = counter.enable();
@@ -88,7 +77,6 @@ impl Rings {
         Ok(())
     }
 
-    /// Waits for records, up to `timeout`.
     pub(crate) fn wait(&self, timeout: Duration) {
         // SAFETY: the samplers own their descriptors and outlive this call.
         let fds = self.samplers.iter().map(|sampler| unsafe { BorrowedFd::borrow_raw(sampler.as_raw_fd()) });

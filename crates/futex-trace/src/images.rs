@@ -8,6 +8,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use turnwise_present::input_file;
 use turnwise_profile::symbols::{Identity, Module, Stamp};
 
 /// Code that was mapped from a file.
@@ -64,12 +65,12 @@ impl Mapping {
         let inside = self.path.strip_prefix("/").ok()?;
         let path = root.map_or_else(|| self.path.clone(), |root| root.join(inside));
         let is_it = |file: &File| self.inode.is_none_or(|own| Stamp::of(file).is_ok_and(|stamp| stamp.inode == own));
-        let at_path = || open(&path).filter(is_it);
-        if let Some(file) = at_path() {
+        let fitting = |path: &Path| input_file::open(path).ok().filter(is_it);
+        if let Some(file) = fitting(&path) {
             return Some((path, Arc::new(file), false));
         }
         let range = format!("map_files/{:x}-{:x}", self.start, self.start.checked_add(self.bytes)?);
-        let kept = [range.as_str(), "exe"].into_iter().find_map(|name| open(&directory?.join(name)).filter(is_it));
+        let kept = [range.as_str(), "exe"].into_iter().find_map(|name| fitting(&directory?.join(name)));
         Some((path, Arc::new(kept?), true))
     }
 }
@@ -85,11 +86,6 @@ fn as_named(path: &[u8]) -> PathBuf {
     }
     plain.extend_from_slice(rest);
     OsStr::from_bytes(&plain).into()
-}
-
-fn open(path: &Path) -> Option<File> {
-    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    File::open(path).ok()
 }
 
 /// Returns the file of a mapping, below `root`; `directory`: that of the process in `/proc`, if it runs. `None`: it

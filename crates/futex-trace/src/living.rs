@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 /// Lists the threads of a process.
-#[must_use]
 pub fn threads(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -28,7 +27,6 @@ pub(crate) fn inside(status: &str) -> Option<u32> {
 }
 
 /// Returns whether a process has ended, waited for or not.
-#[must_use]
 pub fn has_ended(pid: u32) -> bool {
     directory(pid).is_none()
 }

@@ -5,7 +5,6 @@ use crate::living;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// A process's memory.
 pub(crate) struct Memory(File);
 
 impl Memory {

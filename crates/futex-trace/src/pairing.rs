@@ -12,7 +12,6 @@ const MOST_KEPT: usize = 200_000;
 /// The number of calls that may wake a thread that are remembered for each address.
 const MOST_WAKES: usize = 64;
 
-/// One wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wait {
     pub(crate) tid: u32,
@@ -25,7 +24,6 @@ pub(crate) struct Wait {
     pub(crate) waker: Option<(u32, StackId)>,
 }
 
-/// The outcome of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Woken,

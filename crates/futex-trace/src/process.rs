@@ -16,7 +16,6 @@ use std::sync::Arc;
 use turnwise_profile::symbols::Module;
 use turnwise_recording::{marked, unmarked};
 
-/// A thread's life.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Life {
     pub(crate) name: String,
@@ -38,7 +37,6 @@ impl Root {
     }
 }
 
-/// One process.
 #[derive(Default)]
 pub(crate) struct Process {
     pub(crate) pid: u32,

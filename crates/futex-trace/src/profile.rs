@@ -1,7 +1,6 @@
 //! The profile of a trace.
 
-mod pending;
-pub(crate) mod places;
+mod places;
 mod remarks;
 
 use crate::pairing::{Outcome, StackId};
@@ -17,15 +16,12 @@ use turnwise_recording::unmarked;
 
 impl Trace {
     /// Makes the profile of the process that waited most; `program` is other information about it.
-    #[must_use]
     pub fn profile(&self, program: Program) -> Profile {
         let nobody = Process::default();
         let processes = self.processes();
         let process = processes.first().copied().unwrap_or(&nobody);
         let duration_ns = self.ended_ns.saturating_sub(self.began_ns);
-        let waits = waits_of(process, duration_ns);
-        let left_out = waits.left_out;
-        let (mut profile, troubles) = waits.finish();
+        let (mut profile, troubles) = waits_of(process, duration_ns).finish();
         profile.program = Program { pid: process.pid, duration_ns, policy: "its own".to_owned(), ..program };
         let still = process.pairing.unfinished.iter().filter(|wait| !wait.with_thread);
         profile.recording = Recording {
@@ -36,8 +32,8 @@ impl Trace {
             records_lost: self.lost,
             ..profile.recording
         };
-        profile.deadlocks = pending::deadlocks(process, &profile);
-        profile.recording.remarks = remarks::of(self, process, left_out, &profile, troubles);
+        profile.deadlocks = remarks::deadlocks(process, &profile);
+        profile.recording.remarks = remarks::of(self, process, &profile, troubles);
         profile.locks.iter_mut().for_each(|lock| lock.address = unmarked(lock.address).0);
         profile
     }

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// An event of a thread.
 #[derive(Debug)]
 pub(crate) struct Event {
     /// The time by the monotonic clock.
@@ -25,7 +24,6 @@ pub(crate) struct Event {
 /// The kind of an event.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// A call begins.
     Enter(Call, Dump),
     /// When the trace began, the thread was in this call.
     Sleeps(Call, Dump),
@@ -34,8 +32,9 @@ pub(crate) enum What {
     /// The thread has this name; `true`: because it executed another program.
     Named(String, bool),
     /// The thread begins; `parent` is another process's number if that forked.
-    Begins { parent: u32 },
-    /// The thread ends.
+    Begins {
+        parent: u32,
+    },
     Ends,
     /// The process maps code.
     Maps(Mapping),

@@ -23,19 +23,16 @@ pub struct Living {
 
 impl Living {
     /// Reads the data in `/proc` about a process; if it has ended, or belongs to others, there are none.
-    #[must_use]
     pub fn of(pid: u32) -> Living {
         Living { process: Process::running(pid), memory: Memory::of(pid) }
     }
 
     /// Returns the program and its shared objects. Their files can be read as long as this value exists.
-    #[must_use]
     pub fn modules(&self) -> &[Module] {
         &self.process.images
     }
 
     /// Returns our path to a file of the process, which may have another root.
-    #[must_use]
     pub fn outside(&self, path: &Path) -> PathBuf {
         self.process.outside(path)
     }

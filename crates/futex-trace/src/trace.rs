@@ -33,7 +33,6 @@ impl Trace {
         Trace { began_ns: now_ns, attached: Some(pid), running, ..Trace::default() }
     }
 
-    /// Returns all processes, the one that waited most first.
     pub(crate) fn processes(&self) -> Vec<&Process> {
         let mut all: Vec<&Process> = self.ended.iter().chain(self.running.values()).collect();
         all.sort_by_key(|process| std::cmp::Reverse(process.waited_ns()));
@@ -96,7 +95,6 @@ impl Trace {
         }
     }
 
-    /// Ends the trace.
     pub(crate) fn end(&mut self, now_ns: u64) {
         self.ended_ns = now_ns;
         let memory = self.attached.and_then(Memory::of);

@@ -1,6 +1,6 @@
 //! Traces a process, or the programs that a thread starts.
 
-use crate::events::{Rings, Whom};
+use crate::events::Rings;
 use crate::living;
 use crate::memory::Memory;
 use crate::outside::access;
@@ -32,7 +32,7 @@ impl Tracer {
         if threads.is_empty() {
             bail!("process {pid} ended meanwhile");
         }
-        let rings = Rings::open(&tracepoints, &Whom::Threads(threads.clone()))?;
+        let rings = Rings::open(&tracepoints, Some(&threads))?;
         // Opening many events takes time, which is not part of the trace.
         let began_ns = now_ns();
         // Calls that begin from now on are recorded: the sleepers' calls began before.
@@ -45,7 +45,7 @@ impl Tracer {
     /// Traces the programs that the calling thread starts from now on, from their first instruction. An error states
     /// what to do.
     pub fn of_children() -> Result<Tracer> {
-        let rings = Rings::open(&tracefs::find()?, &Whom::Children)?;
+        let rings = Rings::open(&tracefs::find()?, None)?;
         Ok(Tracer { rings, trace: Trace::beginning(now_ns()), pending: Vec::new(), read_until_ns: 0 })
     }
 
@@ -95,7 +95,6 @@ fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
 }
 
 /// Returns the time by `CLOCK_MONOTONIC`.
-#[must_use]
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

@@ -18,7 +18,6 @@ pub struct Axis {
 
 impl Axis {
     /// Returns an axis from the least to the greatest of these.
-    #[must_use]
     pub fn between(values: impl Iterator<Item = f64>) -> Axis {
         let (low, high) =
             values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -26,14 +25,12 @@ impl Axis {
     }
 
     /// Returns an axis on which all of these have a place. A linear one also includes zero.
-    #[must_use]
     pub fn of(values: impl Iterator<Item = f64>) -> Axis {
         let all = Axis::between(values);
         if all.log { all } else { Axis { low: all.low.min(0.0), high: all.high.max(0.0), ..all } }
     }
 
     /// Returns the place on the axis, from 0 to 1.
-    #[must_use]
     pub fn at(self, value: f64) -> f64 {
         let share = if self.log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -44,19 +41,16 @@ impl Axis {
     }
 
     /// Returns the figure at a place.
-    #[must_use]
     pub fn value(self, share: f64) -> f64 {
         if self.log { self.low * (self.high / self.low).powf(share) } else { self.low + share * (self.high - self.low) }
     }
 
     /// Returns in which of `cells` cells a figure is, in a picture drawn with characters.
-    #[must_use]
     pub fn cell(self, value: f64, cells: usize) -> usize {
         (self.at(value) * (cells as f64 - 1.0)).round() as usize
     }
 
     /// Returns where zero is, if it is between the ends.
-    #[must_use]
     pub fn zero(self) -> Option<f64> {
         (self.low < 0.0 && self.high > 0.0).then(|| self.at(0.0))
     }

@@ -16,9 +16,6 @@ pub fn allowed() -> Result<Vec<u32>> {
 }
 
 /// Pins the calling thread to one CPU. It does not allocate, so that a forked child may call it.
-///
-/// # Errors
-/// The kernel refuses it.
 pub fn stay_on(cpu: u32) -> io::Result<()> {
     const BITS: usize = usize::BITS as usize;
     let mut set = [0_usize; LIMIT as usize / BITS];

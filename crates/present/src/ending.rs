@@ -15,7 +15,6 @@ pub struct Failure {
 }
 
 /// Returns the number of columns of the terminal on standard output; `None`: it is not a terminal.
-#[must_use]
 pub fn columns() -> Option<usize> {
     /// With fewer columns, output is unreadable.
     const LEAST: u16 = 20;
@@ -34,7 +33,6 @@ pub const INTERRUPTED: u8 = 130;
 
 impl Failure {
     /// Returns an error with this exit status.
-    #[must_use]
     pub fn error(code: u8, message: String) -> anyhow::Error {
         anyhow::Error::msg(Failure { code, message })
     }

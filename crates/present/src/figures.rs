@@ -1,7 +1,6 @@
 //! Formats numbers, times and shares for human readers.
 
 /// Formats a number with its thousands as a letter, four digits at least: `1.153 M`, `115.3 k`, `38894`.
-#[must_use]
 pub fn scaled(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{:.3} G", value / 1e9),
@@ -14,7 +13,6 @@ pub fn scaled(value: f64) -> String {
 }
 
 /// Formats a number with its thousands as a letter, three digits: `12.3 M`, `4.56 k`, `789`.
-#[must_use]
 pub fn short(value: f64) -> String {
     // A figure that would round to 1000 of a unit is 1.00 of the next.
     match value.abs() {
@@ -27,7 +25,6 @@ pub fn short(value: f64) -> String {
 }
 
 /// Formats a number without a unit, three digits at least: `640595016`, `71.8`, `8`.
-#[must_use]
 pub fn plain(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -37,7 +34,6 @@ pub fn plain(value: f64) -> String {
 }
 
 /// Formats with three digits, more only beyond 1000.
-#[must_use]
 pub fn three(value: f64) -> String {
     match value.abs() {
         ..9.995 => format!("{value:.2}"),
@@ -47,7 +43,6 @@ pub fn three(value: f64) -> String {
 }
 
 /// Formats nanoseconds with three digits, in a suitable unit: `850 ns`, `12.3 us`, `4.56 ms`.
-#[must_use]
 pub fn time(ns: f64) -> String {
     match ns.abs() {
         size if size >= 999.5e6 => format!("{} s", three(ns / 1e9)),
@@ -59,7 +54,6 @@ pub fn time(ns: f64) -> String {
 }
 
 /// Formats a duration as flags take it, exactly: `20ms`, `1001ns`.
-#[must_use]
 pub fn duration(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let unit = units.into_iter().find(|(unit, _)| ns > 0 && ns.is_multiple_of(*unit));
@@ -67,14 +61,12 @@ pub fn duration(ns: u64) -> String {
 }
 
 /// Formats a share in percent: `12%`, `0.3%`.
-#[must_use]
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 9.95 { format!("{percent:.0}%") } else { format!("{percent:.1}%") }
 }
 
 /// Formats a number with commas: `1,234,567`.
-#[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 const STACK_BYTES: u64 = 2 << 20;
 
 /// Returns the limit in force; `None`: there is none.
-#[must_use]
 pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the result is writable.
@@ -19,7 +18,6 @@ pub fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
 
 /// Returns what to do about an error caused by a limit on this process; `None`: it has another cause, or states it
 /// itself.
-#[must_use]
 pub fn remedy(error: &anyhow::Error) -> Option<String> {
     let errno = |cause: &(dyn std::error::Error + 'static)| {
         let system = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
@@ -39,9 +37,6 @@ pub fn remedy(error: &anyhow::Error) -> Option<String> {
 }
 
 /// Runs the program on a stack that is large enough, whatever the limit on its first one is.
-///
-/// # Errors
-/// No such stack is available.
 pub fn with_stack(run: impl FnOnce() -> ExitCode + Send) -> Result<ExitCode> {
     let Some(most) = limit(libc::RLIMIT_STACK).filter(|most| *most < STACK_BYTES) else { return Ok(run()) };
     std::thread::scope(|scope| {

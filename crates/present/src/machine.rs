@@ -34,7 +34,6 @@ pub struct Machine {
 
 impl Machine {
     /// Describes this machine.
-    #[must_use]
     pub fn here() -> Machine {
         let info = rustix::system::sysinfo();
         Machine {
@@ -51,7 +50,6 @@ impl Machine {
     }
 
     /// Returns the CPU's name, or its architecture.
-    #[must_use]
     pub fn cpu_name(&self) -> &str {
         self.cpu.as_deref().unwrap_or(&self.arch)
     }
@@ -89,7 +87,6 @@ fn cpu_name() -> Option<String> {
 /// Returns the commit of the sources that this program was built from, with `+` if they were changed since (results do
 /// not count: an earlier measurement wrote them); `None` without them or git. Call it before a long run: another commit
 /// may be checked out when it ends.
-#[must_use]
 pub fn commit() -> Option<String> {
     let git = |args: &[&str]| {
         let out = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR")]).args(args).output().ok()?;

@@ -20,7 +20,6 @@ fn likeness(given: &str, name: &str) -> f64 {
 }
 
 /// Returns a question that offers [`nearest`]'s result, and the names to choose from.
-#[must_use]
 pub fn suggestion(given: &str, known: &[&str]) -> String {
     let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match nearest(given, known.iter().map(|name| Cow::Borrowed(*name))) {

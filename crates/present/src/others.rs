@@ -3,6 +3,7 @@
 use crate::cpus;
 use crate::spent::Spent;
 use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
 
 /// The share below which others affect a figure little.
 const LITTLE: f64 = 0.1;
@@ -25,6 +26,7 @@ pub struct Watch {
     /// A process that is not ours, but counts as if it were.
     beside: Option<u32>,
     begin: Times,
+    began: Instant,
 }
 
 /// The use by others, as shares of the time of the CPUs that this process may use.
@@ -38,13 +40,11 @@ pub struct Others {
 
 impl Watch {
     /// Starts a watch now; `None`: the system does not report the times.
-    #[must_use]
     pub fn begin() -> Option<Watch> {
         Watch::of(None)
     }
 
     /// Starts a watch now, of all but this process and that one, which is not its child.
-    #[must_use]
     pub fn beside(pid: u32) -> Option<Watch> {
         Watch::of(Some(pid))
     }
@@ -55,31 +55,33 @@ impl Watch {
         // CPUs that are allowed but offline have no line.
         cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
         let begin = Times::now(&cpus, beside)?;
-        Some(Watch { cpus, beside, begin })
+        Some(Watch { cpus, beside, begin, began: Instant::now() })
     }
 
     /// Returns the use up to now; `None`: the system does not report it, or no time has passed.
-    #[must_use]
     pub fn end(&self) -> Option<Others> {
         Times::now(&self.cpus, self.beside)?.since(self.begin)
+    }
+
+    /// Returns the use up to now; `None` also if the time is too short for the system's ticks.
+    pub fn end_if_long(&self) -> Option<Others> {
+        const LEAST: Duration = Duration::from_millis(200);
+        (self.began.elapsed() >= LEAST).then(|| self.end())?
     }
 }
 
 impl Others {
     /// Returns whether they affected the figures of that time.
-    #[must_use]
     pub fn took_much(&self) -> bool {
         self.programs > LITTLE || self.host > LITTLE
     }
 
     /// Returns the notes to print with the figures, a sentence each.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.each().map(|taken| format!("{taken} meanwhile, which affects the figures")).collect()
     }
 
     /// Returns the notes in one clause: `other programs took 31% of the CPUs`.
-    #[must_use]
     pub fn taken(&self) -> String {
         self.each().collect::<Vec<_>>().join(", and ")
     }
@@ -126,7 +128,6 @@ impl Times {
 }
 
 /// Returns the CPU time of this process and of the children that it waited for, in seconds.
-#[must_use]
 pub fn own_seconds() -> f64 {
     (Spent::here().cpu + Spent::by_children().cpu).as_secs_f64()
 }

@@ -139,7 +139,6 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns whether the file exists and is not a regular file.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file())
 }

@@ -8,7 +8,6 @@ use std::process::Command;
 use turnwise_preload_abi::environment;
 use turnwise_preload_abi::libraries::{OURS, is_library};
 
-/// The loader's variable.
 const VARIABLE: &str = "LD_PRELOAD";
 
 /// Makes sure that this process runs on the C library's own locks: its measurements must not depend on the library.

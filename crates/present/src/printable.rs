@@ -5,14 +5,12 @@ use std::ffi::OsString;
 use turnwise_preload_abi::terminal::is_obeyed;
 
 /// Returns the text without characters that a terminal would interpret, or that would change its visible order.
-#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { text.replace(is_obeyed, "\u{fffd}").into() } else { text.into() }
 }
 
 /// Returns a message without characters that a terminal would interpret. Its lines stay; but a word of the command line
 /// in it, such as a file name, does not end one.
-#[must_use]
 pub fn printable_message(message: &str, words: impl IntoIterator<Item = OsString>) -> String {
     let mut shown = message.to_owned();
     for word in words {

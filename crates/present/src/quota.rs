@@ -19,7 +19,6 @@ const HELP: &str = "run it as root where control groups can be written, or where
 /// A quota, in force until it is dropped.
 #[derive(Debug)]
 pub struct Quota {
-    /// The control group that has it.
     group: PathBuf,
     /// The group in which the process was before.
     before: PathBuf,
@@ -38,7 +37,6 @@ pub struct Throttled {
 
 impl Throttled {
     /// Returns the share of the periods after `begin` in which the quota was used up; `None`: no period has ended.
-    #[must_use]
     pub fn share_since(self, begin: Throttled) -> Option<f64> {
         let periods = self.periods.checked_sub(begin.periods).filter(|periods| *periods > 0)?;
         Some(self.throttled.saturating_sub(begin.throttled) as f64 / periods as f64)
@@ -59,9 +57,6 @@ impl Quota {
     }
 
     /// Returns the kernel's counts so far.
-    ///
-    /// # Errors
-    /// The kernel's file cannot be read.
     pub fn throttled(&self) -> Result<Throttled> {
         let file = self.group.join("cpu.stat");
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

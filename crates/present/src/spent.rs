@@ -18,13 +18,11 @@ pub struct Spent {
 
 impl Spent {
     /// Returns this process's use.
-    #[must_use]
     pub fn here() -> Spent {
         Spent::by(libc::RUSAGE_SELF)
     }
 
     /// Returns the use of the children that it waited for.
-    #[must_use]
     pub fn by_children() -> Spent {
         Spent::by(libc::RUSAGE_CHILDREN)
     }

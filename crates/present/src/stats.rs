@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Returns the value below which a `share` of the sample lies, linear between the neighbours (type 7 of Hyndman and
 /// Fan). `sorted` rises and is not empty.
-#[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
     let below = sorted[position.floor() as usize];
@@ -13,14 +12,12 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Returns the middle value, or the mean of the middle two; sorts the sample, which is not empty.
-#[must_use]
 pub fn median(sample: &mut [f64]) -> f64 {
     sample.sort_unstable_by(f64::total_cmp);
     quantile(sample, 0.5)
 }
 
 /// Returns the geometric mean; `None` of nothing.
-#[must_use]
 pub fn geometric_mean(ratios: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, number) = ratios.fold((0.0, 0), |(sum, number), ratio| (sum + ratio.ln(), number + 1));
     (number > 0).then(|| (sum / f64::from(number)).exp())
@@ -39,7 +36,6 @@ pub struct Spread {
 
 impl Spread {
     /// Summarises `values`; `None` if there are none or any is not a number.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Spread> {
         if values.is_empty() || values.iter().any(|v| v.is_nan()) {
             return None;
@@ -51,7 +47,6 @@ impl Spread {
 
     /// Summarises `a / b`, round by round: what happened to both in a round (another process, a slower clock) cancels
     /// out. Rounds in which either is missing do not count.
-    #[must_use]
     pub fn of_ratios(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Spread> {
         let ratios: Vec<f64> =
             a.iter().zip(b).filter_map(|(a, b)| Some((*a)? / (*b)?)).filter(|r| r.is_finite()).collect();

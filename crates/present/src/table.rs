@@ -7,13 +7,11 @@ use comfy_table::{LineStyle, TableStyle, presets};
 const RULE: LineStyle = LineStyle::none().fill('─');
 
 /// Returns a table without lines except for one under its header.
-#[must_use]
 pub fn ruled() -> Table {
     styled(presets::NOTHING.header_separator(RULE))
 }
 
 /// Returns a table like [`ruled`], with long cells wrapped so that no line has more columns than `width`.
-#[must_use]
 pub fn wrapped(width: u16) -> Table {
     let mut table = ruled();
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -21,7 +19,6 @@ pub fn wrapped(width: u16) -> Table {
 }
 
 /// Returns a table with lines above, below and under its header.
-#[must_use]
 pub fn framed() -> Table {
     let rule = RULE.junction('─');
     styled(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule))

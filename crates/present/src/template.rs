@@ -13,7 +13,6 @@ use serde::Serialize;
 ///
 /// # Panics
 /// Never: the syntax is Jinja's own.
-#[must_use]
 pub fn environment() -> Environment<'static> {
     let mut env = Environment::new();
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
@@ -27,9 +26,6 @@ pub fn environment() -> Environment<'static> {
 }
 
 /// Renders a template; `name` is that of its file, for complaints.
-///
-/// # Errors
-/// It is wrong.
 pub fn render(env: &Environment<'_>, name: &str, template: &str, values: impl Serialize) -> Result<String> {
     env.render_named_str(name, template, Serde(values)).with_context(|| name.to_owned())
 }

@@ -33,7 +33,6 @@ impl Problem {
     }
 
     /// Formats description, file, line, column, the line itself, and advice.
-    #[must_use]
     pub fn shown(&self, origin: &str, text: &str) -> String {
         let level = if self.is_error { Level::ERROR } else { Level::WARNING };
         let start = self.place.start.min(text.len());
@@ -48,14 +47,12 @@ impl Problem {
 }
 
 /// Formats all of them, with an empty line between two.
-#[must_use]
 pub fn shown(problems: &[Problem], origin: &str, text: &str) -> String {
     let shown: Vec<String> = problems.iter().map(|problem| problem.shown(origin, text)).collect();
     shown.join("\n\n")
 }
 
 /// Formats the message that a file cannot be used, and why. `sort` is the name of such files.
-#[must_use]
 pub fn unusable(sort: &str, problems: &[Problem], origin: &str, text: &str) -> String {
     format!("the {sort} {origin} cannot be used\n{}", shown(problems, origin, text))
 }
@@ -74,7 +71,6 @@ pub fn read(sort: &str, path: &Path) -> Result<String, String> {
 }
 
 /// Returns the line of this byte of a text, counted from 1.
-#[must_use]
 pub fn line_at(text: &[u8], place: usize) -> usize {
     text.iter().take(place).filter(|&&byte| byte == b'\n').count() + 1
 }
@@ -88,7 +84,6 @@ pub struct Advice {
 }
 
 /// Explains an error of the TOML reader; the key that it is about comes with it in full, as `system.idle_exit[1].ns`.
-#[must_use]
 pub fn explain(error: &toml::de::Error, text: &str, advice: &Advice) -> (String, Problem) {
     let (place, message) = (error.span().unwrap_or(0..0), error.message());
     let Ok(root) = DeTable::parse(text) else {

@@ -3,19 +3,16 @@
 pub use turnwise_present::figures::count;
 
 /// Formats a duration: `1.23 ms`.
-#[must_use]
 pub fn time(ns: u64) -> String {
     turnwise_present::figures::time(ns as f64)
 }
 
 /// Formats a number with its noun: `1 wait`, `1,234 waits`.
-#[must_use]
 pub fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
 /// Formats a part of a whole: `12%`, `0.3%`.
-#[must_use]
 pub fn percent(part: u64, whole: u64) -> String {
     let share = share(part, whole);
     if share > 0.0 && share < 0.001 {
@@ -25,19 +22,16 @@ pub fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Returns a part of a whole as a number; 0 if the whole is 0.
-#[must_use]
 pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// Scales a part of `known` to `all`, rounded down; 0 if nothing is known.
-#[must_use]
 pub fn scaled(part: u64, known: u64, all: u64) -> u64 {
     (u128::from(part) * u128::from(all)).checked_div(u128::from(known)).map_or(0, |scaled| scaled as u64)
 }
 
 /// Joins the first few items, with a sign that there are more.
-#[must_use]
 pub fn listed(items: impl IntoIterator<Item = String>, most: usize, between: &str) -> String {
     let mut items = items.into_iter();
     let shown: Vec<String> = items.by_ref().take(most).collect();

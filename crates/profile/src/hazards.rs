@@ -40,7 +40,6 @@ pub struct HazardStep {
 }
 
 /// Returns all hazards of a profile: deadlocks, cycles, misuse.
-#[must_use]
 pub fn of(profile: &Profile) -> Vec<Hazard> {
     let text = |wait: &StuckWait| [&wait.place, &wait.taken].into_iter().flatten().cloned().collect::<Vec<_>>();
     let deadlocks = profile.deadlocks.iter().map(|deadlock| Hazard {
@@ -111,13 +110,11 @@ fn name(profile: &Profile, thread: ThreadId) -> String {
 
 impl Hazard {
     /// Returns whether another run, or process, shows the same.
-    #[must_use]
     pub fn is_same(&self, other: &Hazard) -> bool {
         (self.kind, &self.locks, &self.sites) == (other.kind, &other.locks, &other.sites)
     }
 
     /// Formats it for a terminal; each line ends with a line break.
-    #[must_use]
     pub fn text(&self) -> String {
         Words::of(include_str!("../assets/hazard.jinja")).render(context! { ..Serde(self) })
     }

@@ -14,20 +14,17 @@ macro_rules! kinds {
 
         impl LockKind {
             /// Returns the kind in a word or two.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
                     $(LockKind::$kind => $name,)*
                 }
             }
 
-            /// Returns the kind of this name.
             pub(crate) fn by_name(name: &str) -> Option<LockKind> {
                 [$(LockKind::$kind),*].into_iter().find(|kind| kind.name() == name)
             }
 
             /// Returns whether it is a lock: a thread has it, and others wait for that to end.
-            #[must_use]
             pub fn is_lock(self) -> bool {
                 match self {
                     $(LockKind::$kind => false $(|| stringify!($lock) == "+")?,)*
@@ -35,7 +32,6 @@ macro_rules! kinds {
             }
 
             /// Returns whether the address tells nothing: each thread sleeps on a word of its own, or it is a thread.
-            #[must_use]
             pub fn is_parked(self) -> bool {
                 match self {
                     $(LockKind::$kind => false $(|| stringify!($parked) == "+")?,)*
@@ -107,7 +103,6 @@ kinds! {
 
 impl LockKind {
     /// Returns whether it is a lock of pthread's: its acquisitions are known, and another lock can take its place.
-    #[must_use]
     pub fn is_pthread(self) -> bool {
         use LockKind::{ErrorCheckMutex, Mutex, RecursiveMutex, RwLock, SpecialMutex, SpinLock};
         matches!(self, Mutex | RecursiveMutex | ErrorCheckMutex | SpecialMutex | RwLock | SpinLock)

@@ -156,13 +156,11 @@ pub enum Method {
 
 impl Recording {
     /// Returns whether acquisitions and holds are known.
-    #[must_use]
     pub fn knows_acquisitions(&self) -> bool {
         self.method == Method::Recorder
     }
 
     /// Returns whether the locks' events and some holds are known.
-    #[must_use]
     pub fn knows_locks(&self) -> bool {
         self.method != Method::FutexTrace
     }
@@ -188,7 +186,6 @@ pub struct Thread {
 
 impl Thread {
     /// Returns how long it existed, as a part of the time that threads could spend on locks.
-    #[must_use]
     pub fn alive_ns(&self) -> u64 {
         if self.only_slept { 0 } else { self.ended_ns.saturating_sub(self.began_ns) }
     }
@@ -433,7 +430,6 @@ pub struct Scaling {
 
 impl Scaling {
     /// Returns whether the model's error, where it can be checked, is too large for a forecast.
-    #[must_use]
     pub fn is_off(&self) -> bool {
         const MOST: f64 = 0.2;
         self.check.error().is_none_or(|error| error.abs() > MOST)
@@ -442,7 +438,6 @@ impl Scaling {
 
 impl ScalingCheck {
     /// Returns the share by which the model gives more (or less) than was recorded; `None`: no figure was recorded.
-    #[must_use]
     pub fn error(&self) -> Option<f64> {
         Some(self.model_per_s / self.recorded_per_s - 1.0).filter(|error| error.is_finite())
     }
@@ -504,7 +499,6 @@ pub struct Frame {
 
 impl Distribution {
     /// Returns the value at or below which a share of all lies, to the width of a bucket; 0 if there are none.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (self.count as f64 * share).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -530,7 +524,6 @@ impl Distribution {
     }
 
     /// Returns the mean; 0 if there are no values.
-    #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.sum_ns.checked_div(self.count).unwrap_or(0)
     }

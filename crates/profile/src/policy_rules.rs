@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 /// Returns the conditions of the rules that a policy file needs for a lock, each as lines of TOML: by its variable, or
 /// by the function that creates it, or by those that take it, of which one is the first. None: rules cannot name it.
-#[must_use]
 pub fn conditions_for(id: LockId, profile: &Profile) -> Vec<String> {
     let Some(lock) = profile.locks.get(id as usize) else { return Vec::new() };
     if let Some(symbol) = &lock.symbol {

@@ -36,13 +36,11 @@ impl Sum {
     }
 
     /// Returns their number, and their time.
-    #[must_use]
     pub fn totals(&self) -> (u64, u64) {
         (self.number.round() as u64, self.sum_ns.round() as u64)
     }
 
     /// Returns their distribution.
-    #[must_use]
     pub fn distribution(&self) -> Distribution {
         let buckets = self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), count.round() as u64));
         let (count, sum_ns) = self.totals();
@@ -50,7 +48,6 @@ impl Sum {
     }
 
     /// Returns them as the use of a lock of which only waits are known.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         Usage { contended: self.totals().0, failed: self.failed, wait: self.distribution(), ..Usage::default() }
     }
@@ -89,7 +86,6 @@ impl Course {
     }
 
     /// Returns the steps of a run of this length, and the length of each. Acquisitions are unknown.
-    #[must_use]
     pub fn steps(&self, duration_ns: u64) -> (Vec<Step>, u64) {
         let step = |&(contended, wait_ns)| Step { acquisitions: 0, contended, wait_ns };
         let mut steps: Vec<Step> = self.steps.iter().map(step).collect();

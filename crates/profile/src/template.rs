@@ -26,7 +26,6 @@ impl Words {
     ///
     /// # Panics
     /// It is wrong.
-    #[must_use]
     pub fn of(template: &'static str) -> Words {
         static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
         Words(ENVIRONMENT.template_from_str(template).unwrap_or_else(|error| panic!("{error:#}: {template}")))
@@ -36,14 +35,12 @@ impl Words {
     ///
     /// # Panics
     /// The template is wrong, whatever the values are: each is rendered in a test.
-    #[must_use]
     pub fn render(&self, values: Value) -> String {
         self.0.render(values).unwrap_or_else(|error| panic!("{error:#}"))
     }
 }
 
 /// Renders a template of which each line is a text of its own.
-#[must_use]
 pub fn lines(template: &'static str, values: Value) -> Vec<String> {
     Words::of(template).render(values).lines().map(str::to_owned).collect()
 }

@@ -26,7 +26,7 @@ pub struct Waits {
     /// The names of the program.
     pub symbols: Symbols,
     /// The number of locks that are left out.
-    pub left_out: usize,
+    left_out: usize,
     profile: Profile,
     stacks: IndexSet<Vec<FrameId>>,
     threads: HashMap<u32, ThreadId>,
@@ -36,7 +36,6 @@ pub struct Waits {
 
 impl Waits {
     /// Begins the profile of a program with these files.
-    #[must_use]
     pub fn new(modules: Vec<Module>) -> Waits {
         Waits {
             symbols: Symbols::in_order(modules),
@@ -61,7 +60,6 @@ impl Waits {
     }
 
     /// Returns the frames of a stack.
-    #[must_use]
     pub fn frames(&self, stack: StackId) -> &[FrameId] {
         self.stacks.get_index(stack as usize).map_or(&[], Vec::as_slice)
     }
@@ -174,15 +172,18 @@ impl Waits {
         self.profile.episodes.push(Episode { thread, site, holder, ..wait });
     }
 
-    /// Returns the profile, and the files whose names could not be read.
+    /// Returns the profile, and remarks on what it leaves out, and on files whose names could not be read.
     #[must_use]
     pub fn finish(self) -> (Profile, Vec<String>) {
         let mut profile = self.profile;
-        let (frames, troubles) = self.symbols.finish();
+        let (frames, mut remarks) = self.symbols.finish();
+        if self.left_out > 0 {
+            remarks.insert(0, format!("{} locks are left out: no thread waited long for them", self.left_out));
+        }
         (profile.stacks, profile.frames) = (self.stacks.into_iter().collect(), frames);
         profile.episodes.sort_by_key(|wait| wait.began_ns);
         profile.recording.episodes_kept = profile.episodes.len() as u64;
-        (profile, troubles)
+        (profile, remarks)
     }
 }
 

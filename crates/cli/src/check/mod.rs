@@ -3,13 +3,12 @@
 mod suppressions;
 
 use crate::profile;
-use crate::target::{SAMPLE_HELP, Target};
+use crate::target::{SAMPLE_HELP, Target, long_help};
 use anyhow::Result;
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 use suppressions::{Suppression, Suppressions};
 use turnwise_present::ending::{CHECK_FAILED, print};
 use turnwise_profile::figures::plural;
@@ -30,7 +29,7 @@ const SCHEMA: u32 = 1;
 /// thread's end while it is held, a wait without it. Locks under more than 31 others, and those of which only the
 /// waits are known (Rust's std, parking_lot, Go), are not seen.
 #[derive(clap::Args)]
-#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+#[command(after_help = SAMPLE_HELP, after_long_help = long_help(EXAMPLES))]
 pub(crate) struct Args {
     /// Exit with status 1 if anything is found that no suppression covers; `turnwise: check: ... found` on standard
     /// error tells this from a program that exits with 1 itself. Otherwise, and without --fail, the exit status is the
@@ -49,15 +48,12 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
-
 const EXAMPLES: &str = "\
 Examples:
   turnwise check -- ./server --self-test
   turnwise check --fail --suppress locks.accepted -- ctest
   turnwise check --json -- ./server | tail -n 1 | jq '.hazards[].locks'";
 
-/// The result of a check.
 struct Checked {
     profiles: Vec<Profile>,
     found: Vec<Hazard>,
@@ -112,7 +108,6 @@ fn missing(checked: &Checked) -> Vec<&str> {
     all
 }
 
-/// Returns a sentence on what there was to check.
 fn summary(checked: &Checked) -> String {
     let profiles = &checked.profiles;
     let threads = |profile: &Profile| profile.threads.iter().filter(|thread| thread.usage.acquisitions > 0).count();

@@ -36,7 +36,6 @@ impl fmt::Display for Suppression {
 pub(super) struct Suppressions(Vec<(Suppression, bool)>);
 
 impl Suppressions {
-    /// Reads a file.
     pub(super) fn read(file: &Path) -> Result<Suppressions> {
         let shown = printable(&file.display().to_string()).into_owned();
         let text = input_file::read_to_string(file).with_context(|| format!("--suppress {shown}"))?;

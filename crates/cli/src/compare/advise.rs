@@ -21,7 +21,6 @@ use turnwise_profile::template::{Words, context};
 pub(crate) struct Trial {
     /// The number of the finding that proposes it, from 1.
     finding: usize,
-    /// The contender's name.
     name: String,
     /// The policy file, for single locks.
     file: Option<String>,

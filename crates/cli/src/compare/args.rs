@@ -4,10 +4,9 @@ use super::looks;
 use crate::arm::Arm;
 use crate::metric::Combine;
 use crate::policy;
-use crate::target::SAMPLE_HELP;
+use crate::target::{SAMPLE_HELP, long_help};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::time::Duration;
 use turnwise_preload_abi::Policy;
 
@@ -17,7 +16,7 @@ use turnwise_preload_abi::Policy;
 /// distinguish the policies, or gives up. Prints median, spread, and the ratio to the first policy with its 95%
 /// bootstrap confidence interval. The verdict is on the first --metric, or on wall time.
 #[derive(clap::Args)]
-#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+#[command(after_help = SAMPLE_HELP, after_long_help = long_help(EXAMPLES))]
 pub(crate) struct Args {
     /// Policies to compare, repeated or comma-separated; the first is the baseline, or libc if there is only one
     #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
@@ -85,8 +84,6 @@ pub(crate) struct Args {
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub(super) command: Vec<OsString>,
 }
-
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
 
 const EXAMPLES: &str = "\
 Examples:

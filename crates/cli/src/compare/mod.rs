@@ -15,7 +15,7 @@ mod table;
 mod verdict;
 
 pub(crate) use args::{Args, parse_time};
-pub(crate) use pairs::{Pairs, PairsReport, Round};
+pub(crate) use pairs::{PairsReport, Round};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -40,7 +40,6 @@ use turnwise_present::output_file::OutputFile;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
-/// Runs the comparison and reports on it.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.advise && !args.arms.is_empty() {
         bail!("--advise compares only libc with what the profile advises; leave out --advise or --arm");
@@ -68,7 +67,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     finish(&report, json, &next::text(&report, &next, &target))
 }
 
-/// Shows a report and its conclusion.
 fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result<ExitCode> {
     json::publish(report, &(table::text(report) + conclusion), json)?;
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })

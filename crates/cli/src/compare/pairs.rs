@@ -12,26 +12,12 @@ use serde_json::{Value, json};
 /// The confidence of the interval, which is evaluated once.
 const CONFIDENCE: f64 = 0.95;
 
-/// Figures of two arms, in rounds that have one of each.
-pub(crate) struct Pairs {
-    pub(crate) metric: Metric,
-    /// The baseline, then the other.
-    pub(crate) arms: [String; 2],
-    /// The rounds.
-    pub(crate) rounds: Vec<Round>,
-    /// A negligible difference, as a share.
-    pub(crate) margin: f64,
-    pub(crate) seed: u64,
-}
-
-/// The figures of one round.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Round {
     pub(crate) baseline: f64,
     pub(crate) other: f64,
 }
 
-/// The result of pairs.
 pub(crate) struct PairsReport {
     settings: Settings,
     metrics: [Metric; 1],
@@ -40,23 +26,20 @@ pub(crate) struct PairsReport {
     verdicts: Vec<Verdict>,
 }
 
-impl Pairs {
-    /// Judges the rounds.
-    pub(crate) fn report(self) -> PairsReport {
-        let Pairs { metric, arms: policies, rounds, margin, seed } = self;
+impl PairsReport {
+    /// Judges rounds that have one figure of each of two arms, of which the first is the baseline. `margin`: a
+    /// negligible difference, as a share.
+    pub(crate) fn of(metric: Metric, arms: [String; 2], rounds: Vec<Round>, margin: f64, seed: u64) -> PairsReport {
         let of: [fn(&Round) -> f64; 2] = [|round| round.baseline, |round| round.other];
         let values: [Vec<f64>; 2] = of.map(|of| rounds.iter().map(of).collect());
-        let summaries = rows(&metric, &policies, &values, CONFIDENCE, &mut Rng::with_seed(seed));
-        let runs = rounds.len() as u32;
-        let policies = policies.to_vec();
+        let summaries = rows(&metric, &arms, &values, CONFIDENCE, &mut Rng::with_seed(seed));
+        let (policies, runs) = (arms.to_vec(), rounds.len() as u32);
         let (looks, confidence, unit) = (vec![runs], CONFIDENCE, "rounds");
         let settings = Settings { policies, runs, looks, confidence, margin, seed, unit, ..Settings::default() };
         let verdicts = judge(&metric, &settings, &summaries);
         PairsReport { settings, metrics: [metric], rounds, summaries, verdicts }
     }
-}
 
-impl PairsReport {
     /// Returns whether the other arm is better than the baseline.
     pub(crate) fn is_better(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.finding == Finding::Better)
@@ -89,7 +72,7 @@ mod tests {
     fn report(better: Better, rounds: Vec<(f64, f64)>) -> PairsReport {
         let (metric, arms) = (Metric::measured("requests", better), ["as it was".to_owned(), "spin=off".to_owned()]);
         let rounds = rounds.into_iter().map(|(other, baseline)| Round { baseline, other }).collect();
-        Pairs { metric, arms, rounds, margin: 0.05, seed: 1 }.report()
+        PairsReport::of(metric, arms, rounds, 0.05, 1)
     }
 
     fn reported(better: Better, rounds: Vec<(f64, f64)>) -> String {

@@ -8,7 +8,6 @@ use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One run.
 #[derive(Serialize)]
 pub(crate) struct Run {
     pub(crate) policy: String,
@@ -43,7 +42,6 @@ pub(crate) struct Row {
     pub(crate) to_baseline: Option<Ratio>,
 }
 
-/// Returns the rounds in which every policy ran.
 pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
     let mut counts = BTreeMap::new();
     for run in runs.iter().filter(|run| !run.warmup) {

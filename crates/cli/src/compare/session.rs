@@ -16,7 +16,6 @@ use turnwise_present::ending::{CHECK_FAILED, Failure, INTERRUPTED, USAGE_OR_IO};
 use turnwise_present::others;
 use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 
-/// One comparison.
 pub(crate) struct Session<'a> {
     pub(crate) settings: Settings,
     /// The contenders; the first is the baseline.
@@ -171,7 +170,6 @@ impl Session<'_> {
     }
 }
 
-/// The identity of a run.
 struct RunId<'a> {
     variant: &'a Variant,
     round: u32,

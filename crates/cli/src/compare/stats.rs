@@ -31,7 +31,6 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Summarises a sample; `None` if it is empty.
     pub(crate) fn of(sample: &[f64]) -> Option<Summary> {
         let mut sorted = sample.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -49,7 +49,6 @@ pub(super) fn table(metrics: &[Metric], rows: &[Row], baseline: &str) -> String 
 
 /// Returns one line for each metric and contender, and above them the metric's name, which may be longer than a column.
 fn table_with(metrics: &[Metric], rows: &[Row], baseline: &str, extremes: bool) -> String {
-    /// The column of extremes.
     const EXTREMES: usize = 3;
     let mut table = table::ruled();
     let to_baseline = format!("x {baseline}");

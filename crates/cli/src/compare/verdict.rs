@@ -17,7 +17,6 @@ pub(crate) enum Finding {
     Undecided,
 }
 
-/// The verdict on one policy against the baseline.
 #[derive(Serialize)]
 pub(crate) struct Verdict {
     pub(crate) policy: String,

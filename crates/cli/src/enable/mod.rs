@@ -6,7 +6,7 @@ use crate::policy;
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::Library;
 use crate::preload::install::write_for_all;
-use crate::program::check_interposable;
+use crate::program::native_of;
 use crate::status::why_not_loaded;
 use anyhow::{Context, Error, Result, bail, ensure};
 use std::fs;
@@ -82,7 +82,7 @@ pub(crate) struct DisableArgs {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let unit = Unit::find(&args.unit)?;
     let Some(program) = unit.programs.first() else { bail!("{} starts no program", unit.name) };
-    unit.programs.iter().try_for_each(|program| check_interposable(program))?;
+    unit.programs.iter().try_for_each(|program| native_of(program).map(drop))?;
     let folder = unit.folder(&args.into);
     let table = args.policy.as_ref().map(|file| table(file, program)).transpose()?;
     let packaged = Library::packaged();
@@ -113,7 +113,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     restart(&unit, &changed)
 }
 
-/// Removes the drop-in.
 pub(crate) fn disable(args: &DisableArgs) -> Result<ExitCode> {
     let unit = Unit::find(&args.unit)?;
     let folder = unit.folder(&args.into);
@@ -206,7 +205,6 @@ impl Changed<'_> {
         Ok(changed)
     }
 
-    /// Keeps a file as it is.
     fn keep(&mut self, path: &Path) -> Result<()> {
         let found = match fs::read(path) {
             Ok(content) => Some((content, fs::metadata(path)?.mode() & 0o777)),
@@ -217,7 +215,6 @@ impl Changed<'_> {
         Ok(())
     }
 
-    /// Puts the files back.
     fn take_back(&self) -> Result<()> {
         for (path, before) in &self.before {
             match before {

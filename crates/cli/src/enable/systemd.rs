@@ -8,7 +8,6 @@ use std::time::Duration;
 /// How long a unit must stay active to count as started.
 const STAYS: Duration = Duration::from_secs(2);
 
-/// A unit that systemd knows.
 pub(super) struct Unit {
     pub(super) name: String,
     /// The programs that it starts, in this order.
@@ -69,7 +68,6 @@ impl Unit {
         Ok(())
     }
 
-    /// Returns the number of its main process, if it has one.
     pub(super) fn main_process(&self) -> Result<Option<u32>> {
         let pid = systemctl(&["show", "--property=MainPID", "--value", "--", &self.name])?;
         Ok(pid.trim().parse().ok().filter(|pid| *pid != 0))

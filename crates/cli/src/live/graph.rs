@@ -4,7 +4,6 @@ use super::model::{ProcessId, ThreadView, View};
 use std::collections::HashMap;
 use turnwise_profile::analysis::circles;
 
-/// The threads of one process.
 pub(crate) struct Graph<'a> {
     threads: Vec<&'a ThreadView>,
     /// The index of the thread that each waits for, if known.
@@ -56,14 +55,6 @@ impl<'a> Graph<'a> {
         }
         count
     }
-
-    /// Returns the threads that wait for this one, longest first.
-    pub(crate) fn waiting_for(&self, tid: u32) -> Vec<&'a ThreadView> {
-        let Some(place) = self.threads.iter().position(|thread| thread.tid == tid) else { return Vec::new() };
-        let mut waiting: Vec<&ThreadView> = self.blocked[place].iter().map(|place| self.threads[*place]).collect();
-        waiting.sort_by_key(|thread| std::cmp::Reverse(thread.waiting.as_ref().map(|waiting| waiting.for_ns)));
-        waiting
-    }
 }
 
 #[cfg(test)]
@@ -92,7 +83,5 @@ mod tests {
         let graph = Graph::of(&view, PROCESS);
         let roots: Vec<(u32, usize)> = graph.roots().into_iter().map(|(thread, behind)| (thread.tid, behind)).collect();
         assert_eq!(roots, [(2, 3), (7, 1)]);
-        assert_eq!(graph.waiting_for(2).len(), 2);
-        assert!(graph.waiting_for(99).is_empty());
     }
 }

@@ -3,7 +3,6 @@
 
 mod channels;
 mod counted;
-mod figures;
 mod graph;
 mod history;
 #[cfg(test)]
@@ -16,7 +15,7 @@ mod outside;
 mod rows;
 
 pub(crate) use channels::{Watch, Which};
-pub(crate) use figures::{BUCKETS, lower_bound};
+pub(crate) use counted::{BUCKETS, lower_bound};
 pub(crate) use graph::Graph;
 pub(crate) use model::{LockId, LockView, Model, Process, ProcessId, ThreadView, View, Waiting};
 pub(crate) use modules::{Modules, unloads_of};

@@ -31,7 +31,6 @@ pub(crate) struct View {
     pub(crate) threads: Vec<ThreadView>,
 }
 
-/// A process at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) id: ProcessId,
@@ -45,7 +44,6 @@ pub(crate) struct Process {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A lock at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct LockView {
     pub(crate) id: LockId,
@@ -76,7 +74,6 @@ pub(crate) struct Holder {
     pub(crate) held_ns: u64,
 }
 
-/// A thread at a look.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadView {
     pub(crate) process: ProcessId,
@@ -86,13 +83,11 @@ pub(crate) struct ThreadView {
 }
 
 impl ThreadView {
-    /// Returns whether it waits for a lock.
     pub(crate) fn waits_for_lock(&self) -> bool {
         self.waiting.as_ref().is_some_and(|waiting| waiting.is_for_lock)
     }
 }
 
-/// The wait of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) lock: LockId,
@@ -298,12 +293,10 @@ fn holder_of(threads: &[ThreadView], waiters: &[usize]) -> Option<Holder> {
 }
 
 impl View {
-    /// Returns the process of a lock or thread.
     pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
         self.processes.iter().find(|process| process.id == id)
     }
 
-    /// Returns a thread of a process.
     pub(crate) fn thread(&self, process: ProcessId, tid: u32) -> Option<&ThreadView> {
         self.threads.iter().find(|thread| (thread.process, thread.tid) == (process, tid))
     }
@@ -398,7 +391,7 @@ mod tests {
     fn clocks_that_go_back_and_wild_numbers_do_no_harm() {
         let mut model = Model::default();
         let mut wild = lock(0x100, u64::MAX / 4_000);
-        (wild.totals.wait_ns, wild.totals.histogram) = (u64::MAX, [u64::MAX; super::super::figures::BUCKETS]);
+        (wild.totals.wait_ns, wild.totals.histogram) = (u64::MAX, [u64::MAX; super::super::counted::BUCKETS]);
         let mut threads = vec![waiting(1, 0x100, Some(1), BEGIN, 0), waiting(2, 0x100, None, BEGIN, BEGIN)];
         threads[0].waiting.as_mut().unwrap().since_ns = u64::MAX;
         model.step(&[snapshot(BEGIN, vec![wild.clone()], threads.clone())]);

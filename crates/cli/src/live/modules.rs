@@ -13,7 +13,6 @@ const PART: u32 = 20;
 /// The minimum time between two inspections.
 const APART: Duration = Duration::from_millis(20);
 
-/// The modules of a process.
 pub(crate) struct Modules {
     pid: u32,
     pub(crate) living: Living,

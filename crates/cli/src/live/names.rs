@@ -9,14 +9,13 @@ use turnwise_futex_trace::outside::Thread;
 use turnwise_live::layout::stack_of_site;
 use turnwise_live::{Channel, Kind, Unloads, unnumbered};
 use turnwise_preload_abi::libraries::PRELOAD;
-use turnwise_profile::analysis::{Slept, call_site, is_lock_class, passes_on, shown, slept, slept_on};
+use turnwise_profile::analysis::{Slept, is_lock_class, shown, slept, slept_on};
 use turnwise_profile::model::{Frame, LockKind};
 use turnwise_profile::symbols::Symbols;
 
 /// The time after which an address in no known file is looked up again: it may be in one that was loaded since.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// The names of all programs.
 #[derive(Default)]
 pub(crate) struct Names {
     processes: HashMap<ProcessId, Program>,
@@ -143,20 +142,15 @@ impl Names {
     }
 
     fn look_up(&mut self, process: ProcessId, address: u64) -> (String, Option<LockKind>) {
+        let mut calls = vec![address];
         if stack_of_site(address).is_some() {
             let channel = self.program(process, 0).channel.as_ref();
-            let calls = channel.map(|channel| channel.calls(address)).unwrap_or_default();
-            let symbols = &mut self.program(process, calls.first().copied().unwrap_or(0)).symbols;
-            let Slept { kind, frames, .. } = slept(symbols, &calls);
-            let name = frames.first().map_or_else(|| "unknown".to_owned(), |frame| shown(symbols.frame(*frame)));
-            return (name, kind);
+            calls = channel.map(|channel| channel.calls(address)).unwrap_or_default();
         }
-        let symbols = &mut self.program(process, address).symbols;
-        let frames = call_site(symbols, address);
-        // Of Rust's locks the compiler may inline all but the system call.
-        let own = frames.iter().find(|frame| !passes_on(symbols.frame(**frame))).or(frames.first());
-        let name = own.map_or_else(|| format!("{:#x}", unnumbered(address)), |frame| shown(symbols.frame(*frame)));
-        (name, slept(symbols, &[address]).kind)
+        let symbols = &mut self.program(process, calls.first().copied().unwrap_or(0)).symbols;
+        let Slept { kind, frames, .. } = slept(symbols, &calls);
+        let name = frames.first().map_or_else(|| "unknown".to_owned(), |frame| shown(symbols.frame(*frame)));
+        (name, kind)
     }
 
     /// Returns the call stack of a sleeping thread, innermost first; empty if unknown.
@@ -170,7 +164,6 @@ impl Names {
         without_own(&frames.collect::<Vec<_>>()).iter().map(|frame| shown(frame)).collect()
     }
 
-    /// Looks from outside at the threads of a process.
     pub(crate) fn look(&mut self, process: ProcessId) -> Vec<Thread> {
         let program = self.program(process, 0);
         program.modules.living.look(&mut program.symbols)

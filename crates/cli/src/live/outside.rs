@@ -34,7 +34,6 @@ impl Outside {
         Ok(Some(Outside { process, sleeps: HashMap::new() }))
     }
 
-    /// Looks at it.
     pub(crate) fn look(&mut self, names: &mut Names) -> Result<View> {
         let ProcessId { pid, start } = self.process.id;
         let threads = names.look(self.process.id);

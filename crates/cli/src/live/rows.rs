@@ -1,6 +1,6 @@
 //! The lines of a list of locks: sorted, filtered, with those of several processes separate or combined.
 
-use super::figures::Figures;
+use super::counted::Figures;
 use super::model::{Holder, LockId, LockView, ProcessId, View};
 use super::names::Names;
 use std::cmp::Ordering;
@@ -276,7 +276,7 @@ mod tests {
         let look = |at, first, second: u64| {
             let mut rare = lock(0x200, second);
             // Its waits are rare and long.
-            rare.totals.histogram = [0; super::super::figures::BUCKETS];
+            rare.totals.histogram = [0; super::super::counted::BUCKETS];
             rare.totals.histogram[25] = second;
             (rare.totals.longest_ns, rare.totals.wait_ns) = (60_000_000, second * 40_000_000);
             let threads = vec![waiting(1, 0x100, None, at, 10), waiting(2, 0x100, None, at, 10)];

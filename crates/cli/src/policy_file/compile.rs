@@ -12,9 +12,7 @@ use turnwise_present::toml_file::{Problem, shown};
 
 /// A policy file for one program.
 pub(crate) struct Compiled {
-    /// The table's bytes.
     pub(crate) table: Vec<u8>,
-    /// The matches of each rule.
     pub(crate) found: Vec<Vec<Match>>,
     /// Warnings about a table that can nevertheless be used.
     pub(crate) warnings: Vec<Problem>,

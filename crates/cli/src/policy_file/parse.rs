@@ -1,7 +1,7 @@
 //! The TOML of a policy file.
 
 use super::rule::{Rule, Subject};
-use crate::policy::{DEFAULT, renamed};
+use crate::policy::DEFAULT;
 use crate::setting;
 use anyhow::{Error, Result, anyhow};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use toml::Spanned;
 use turnwise_live::{Setting, Values};
 use turnwise_preload_abi::{Policy, RULES_MAX};
 use turnwise_present::names::suggestion;
-use turnwise_present::toml_file::{Advice, Problem, explain, line_at, read, shown, unusable};
+use turnwise_present::toml_file::{Advice, Problem, explain, line_at, read, unusable};
 
 /// The name of such files in messages.
 const SORT: &str = "policy file";
@@ -29,8 +29,6 @@ pub(crate) struct PolicyFile {
     /// The policy of locks that no rule names.
     pub(crate) default: Policy,
     pub(crate) rules: Vec<Rule>,
-    /// A warning for each policy given by an old name.
-    old_names: Vec<Problem>,
 }
 
 #[derive(Deserialize)]
@@ -58,30 +56,21 @@ struct RawRule {
 }
 
 impl PolicyFile {
-    /// Reads a file; an error lists every problem with its line. Warnings about outdated parts go to standard error.
+    /// Reads a file; an error lists every problem with its line.
     pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
-        let origin = path.display().to_string();
-        let text = read(SORT, path).map_err(Error::msg)?;
-        let file = Self::parse(&origin, text)?;
-        if !file.old_names.is_empty() {
-            eprintln!("{}", shown(&file.old_names, &file.origin, &file.text));
-        }
-        Ok(file)
+        Self::parse(&path.display().to_string(), read(SORT, path).map_err(Error::msg)?)
     }
 
     /// Parses a text, named `origin` in messages; an error lists every problem with its line.
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
-        let (default, rules, old_names) =
-            parse(&text).map_err(|problems| anyhow!(unusable(SORT, &problems, origin, &text)))?;
-        Ok(PolicyFile { origin: origin.to_owned(), text, default, rules, old_names })
+        let (default, rules) = parse(&text).map_err(|problems| anyhow!(unusable(SORT, &problems, origin, &text)))?;
+        Ok(PolicyFile { origin: origin.to_owned(), text, default, rules })
     }
 }
 
-type Parsed = (Policy, Vec<Rule>, Vec<Problem>);
-
-fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
-    let raw: RawFile = toml::from_str(text).map_err(|error| vec![refused(&error, text)])?;
-    let old_names = old_names(&raw);
+/// Returns the default policy and the rules.
+fn parse(text: &str) -> Result<(Policy, Vec<Rule>), Vec<Problem>> {
+    let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error, text, &ADVICE).1])?;
     let mut problems = Vec::new();
     let default = raw.default.as_ref().map_or(Ok(DEFAULT), policy_of).unwrap_or_else(|problem| {
         problems.push(problem);
@@ -110,26 +99,7 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
         let what = format!("more than {RULES_MAX} rules");
         problems.push(Problem::error(beyond.place.clone(), what, "join rules with patterns: `*` stands for any text"));
     }
-    if problems.is_empty() { Ok((default, rules, old_names)) } else { Err(problems) }
-}
-
-/// Explains what the TOML reader rejects.
-fn refused(error: &toml::de::Error, text: &str) -> Problem {
-    let (key, problem) = explain(error, text, &ADVICE);
-    match key.rsplit('.').next().and_then(setting::gone) {
-        Some(what) => Problem::error(problem.place, what, setting::INSTEAD),
-        None => problem,
-    }
-}
-
-fn old_names(raw: &RawFile) -> Vec<Problem> {
-    let named = raw.default.iter().chain(raw.rule.iter().filter_map(|rule| rule.get_ref().lock.as_ref()));
-    let warning = |name: &Spanned<String>| {
-        let policy = Policy::by_name(name.get_ref())?;
-        let what = renamed(name.get_ref(), policy)?;
-        Some(Problem::warning(name.span(), what, format!("write `{policy}`")))
-    };
-    named.filter_map(warning).collect()
+    if problems.is_empty() { Ok((default, rules)) } else { Err(problems) }
 }
 
 fn rule(raw: RawRule, default: Policy, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
@@ -300,11 +270,6 @@ mod tests {
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
         complaint("[[rule]]\nsymbol = \"x\"\nspin = \"1h\"", &["with its unit", "p.toml:3:8"]);
         complaint("[[rule]]\nsymbol = \"x\"\nfair-after = \"9s\"", &["expected 0 to 1s", "hand-off"]);
-        for gone in ["patience", "respin"] {
-            let what = format!("error: the setting `{gone}` no longer exists");
-            let text = format!("[[rule]]\nsymbol = \"x\"\nspin = \"1us\"\n{gone} = \"0\"\n");
-            complaint(&text, &[&what, "p.toml:4:1", "help: leave it out; all waiters spin for at most `spin`"]);
-        }
         let none = "[[rule]]\nsymbol = \"x\"\nlock = \"queued\"\nspin = \"off\"";
         complaint(none, &["no effect on the lock `queued`", "adaptive"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);

@@ -39,7 +39,6 @@ impl Rule {
         format!("{origin}:{} ({}): {}{settings}", self.line, self.conditions(), self.policy.name())
     }
 
-    /// Returns the conditions in a few words.
     pub(crate) fn conditions(&self) -> String {
         let subject = match &self.subject {
             Subject::All => None,

@@ -29,7 +29,6 @@ impl LookupScope {
         Ok((scope, problems))
     }
 
-    /// Adds a program with all modules that it starts with.
     fn add(&mut self, program: &Native) -> Result<()> {
         let path = canonicalize(&program.path).with_context(|| format!("cannot find {}", program.path.display()))?;
         if self.programs.iter().any(|(known, _)| *known == path) {

@@ -1,7 +1,7 @@
 //! Explains why a rule matches nothing, and what to do.
 
 use super::module::Module;
-use super::names::{demangled, is_about};
+use super::names::is_about;
 use super::rule::{Rule, Subject};
 use super::scope::{LookupScope, is_path};
 use std::borrow::Cow;
@@ -9,6 +9,7 @@ use toml::Spanned;
 use turnwise_present::names::nearest;
 use turnwise_present::toml_file::Problem;
 use turnwise_profile::symbols::code::is_end_of_path;
+use turnwise_profile::symbols::without_parameters;
 
 impl LookupScope {
     /// Explains why a rule found nothing in the modules `scope`; `None`: it already has a warning.
@@ -48,8 +49,7 @@ impl LookupScope {
                 if symbol.is_function != is_function {
                     is_other |= is_about(name.get_ref(), symbol.name);
                 } else if is_offered {
-                    let shown = demangled(symbol.name);
-                    known.push(shown.split(['(', '@']).next().unwrap_or(&shown).to_owned());
+                    known.push(without_parameters(symbol.name));
                 }
             });
         }

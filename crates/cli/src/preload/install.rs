@@ -17,7 +17,6 @@ use turnwise_present::folder;
 pub(crate) struct Payload<'a> {
     /// The name without the hash, e.g. `libturnwise_preload`.
     pub(crate) stem: &'static str,
-    /// The suffix, e.g. `.so`.
     pub(crate) suffix: &'static str,
     pub(crate) content: &'a [u8],
 }

@@ -5,7 +5,7 @@ pub(crate) mod run_probe;
 mod sanitizer;
 
 use crate::policy_file::Compiled;
-use crate::program::check_interposable;
+use crate::program::native_of;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::Result;
@@ -17,8 +17,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use turnwise_preload_abi::environment;
 use turnwise_preload_abi::libraries::{self, OURS};
-use turnwise_preload_abi::{Policy, environment};
 
 const LIBRARY: Payload<'static> =
     Payload { stem: libraries::PRELOAD, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
@@ -27,7 +27,6 @@ const RECORDER: Payload<'static> =
 /// The variable with the libraries that the loader adds to a program.
 pub(crate) const VARIABLE: &str = "LD_PRELOAD";
 
-/// The installed library.
 pub(crate) struct Library {
     pub(crate) path: PathBuf,
 }
@@ -53,28 +52,9 @@ impl Library {
         if !variants.iter().any(Variant::is_interposed) {
             return Ok(None);
         }
-        check_interposable(&target.path)?;
+        native_of(&target.path)?;
         Library::install().map(Some)
     }
-
-    /// Makes `command` run under `policy`.
-    pub(crate) fn apply(&self, policy: Policy, command: &mut Command) {
-        if policy != Policy::Libc {
-            set([self.path.as_path()], command);
-            command.env(environment::LOCK, policy.name()).env_remove(environment::POLICY_TABLE);
-        }
-    }
-
-    /// Makes `command` run under a policy file's table.
-    pub(crate) fn apply_table(&self, table: &Path, command: &mut Command) {
-        set([self.path.as_path()], command);
-        command.env(environment::POLICY_TABLE, table).env_remove(environment::LOCK);
-    }
-}
-
-/// Returns whether a library's content is that of the one embedded here.
-pub(crate) fn is_own(content: &[u8]) -> bool {
-    content == LIBRARY.content
 }
 
 /// Returns the version in a library's content: it is in the line that TURNWISE_VERBOSE has it print.
@@ -106,7 +86,7 @@ pub(crate) fn apply_recorder(locks: &Variant, recording: &Path, command: &mut Co
 }
 
 /// Makes the loader load our libraries, then the user's, and before all the program's sanitizer.
-fn set<'a>(ours: impl IntoIterator<Item = &'a Path>, command: &mut Command) {
+pub(crate) fn set<'a>(ours: impl IntoIterator<Item = &'a Path>, command: &mut Command) {
     let others = std::env::var_os(VARIABLE).filter(|others| !others.is_empty());
     let ours = ours.into_iter().map(|path| path.as_os_str().to_owned());
     let all: Vec<OsString> = runtimes(command.get_program()).into_iter().chain(ours).chain(others).collect();
@@ -152,7 +132,7 @@ mod tests {
     #[test]
     fn the_librarys_version_is_in_its_content() {
         assert_eq!(version_in(LIBRARY.content).as_deref(), Some(env!("CARGO_PKG_VERSION")));
-        assert!(is_own(LIBRARY.content) && !is_own(b"") && version_in(b"turnwise: version ").is_none());
+        assert!(version_in(b"turnwise: version ").is_none());
     }
 
     #[test]

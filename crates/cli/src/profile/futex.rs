@@ -29,7 +29,7 @@ pub(super) fn only_way(path: &Path) -> Option<String> {
     if is_go(path) {
         return Some("it is a Go program, whose locks are not pthread's".to_owned());
     }
-    let error = program::check_interposable(path).err()?;
+    let error = program::native_of(path).err()?;
     let cause = error.root_cause().to_string();
     let reported =
         ["it is statically linked", "it is built for musl"].into_iter().find(|reported| cause.starts_with(reported))?;

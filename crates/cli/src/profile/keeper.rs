@@ -13,7 +13,6 @@ use turnwise_profile::symbols::Kept;
 const FIRST: Duration = Duration::from_millis(1);
 const LATER: Duration = Duration::from_millis(128);
 
-/// The thread that keeps the files.
 pub(super) struct Keeper {
     end: Sender<()>,
     recording: PathBuf,
@@ -38,7 +37,6 @@ impl Keeper {
         Keeper { end, recording: recording.to_owned(), thread: Builder::new().spawn(watch).ok() }
     }
 
-    /// Ends the thread; returns what was kept.
     pub(super) fn end(self) -> Kept {
         let Some(thread) = self.thread else {
             let mut kept = Kept::default();

@@ -14,20 +14,19 @@ mod what_if;
 use crate::compare::parse_time;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
-use crate::target::{SAMPLE_HELP, Target};
+use crate::target::{SAMPLE_HELP, Target, long_help};
 use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
-use record::Beside;
 use started::Ended;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 use std::time::Duration;
 use turnwise_live::why_no_view;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::{Failure, INTERRUPTED, print};
+use turnwise_present::others::Watch;
 use turnwise_profile::model::Profile;
 use turnwise_profile::{advice, text};
 
@@ -62,7 +61,7 @@ impl Locks {
 /// The program keeps its input and output; the report follows on standard output when the program has ended (Ctrl-C
 /// reaches the program). Exits with the status of the program, unless --for ended it or --fail-above judges it.
 #[derive(clap::Args)]
-#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+#[command(after_help = SAMPLE_HELP, after_long_help = long_help(EXAMPLES))]
 pub(crate) struct Args {
     /// The locks to run on
     #[command(flatten)]
@@ -101,8 +100,6 @@ pub(crate) struct Args {
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
 }
-
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,16 +155,9 @@ pub(crate) fn of_each_process(target: &Target) -> Result<(Vec<Profile>, u8)> {
 /// The data to report on.
 struct Source {
     profile: Profile,
-    /// How the program ended.
     ended: Ended,
     /// The recording that the profile was made from, if this run made it.
     recording: Option<record::RecordingFile>,
-}
-
-impl Source {
-    fn read(profile: Profile) -> Source {
-        Source { profile, ended: Ended::default(), recording: None }
-    }
 }
 
 /// Runs the program, or reads the data of an earlier run.
@@ -175,8 +165,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let what_if = args.what_if.ask()?;
     let outputs = args.outputs.open(args.recording.as_deref())?;
     let Source { mut profile, ended, recording } = match (&args.from, args.pid) {
-        (Some(file), _) => Source::read(source::read(file)?),
-        (_, Some(pid)) => Source::read(of_process(pid, args)?),
+        (Some(file), _) => Source { profile: source::read(file)?, ended: Ended::default(), recording: None },
+        (_, Some(pid)) => Source { profile: of_process(pid, args)?, ended: Ended::default(), recording: None },
         _ => match of_command(args, what_if.is_some())? {
             Ok(source) => source,
             Err(_) if args.fail_above.is_some() => bail!("--fail-above: there is no profile to judge"),
@@ -202,7 +192,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Profiles a running process: from inside, if it has a live view, or by its futex calls.
 fn of_process(pid: u32, args: &Args) -> Result<Profile> {
-    let beside = Beside::process(pid);
+    let beside = Watch::beside(pid);
     let view = if args.futex { None } else { live::view_of(pid)? };
     let mut profile = match view {
         Some(channel) => live::attached(&channel, args.time),
@@ -211,7 +201,7 @@ fn of_process(pid: u32, args: &Args) -> Result<Profile> {
             futex::attached(pid, args.time, hint.as_deref())
         }
     }?;
-    profile.recording.others = beside.end();
+    profile.recording.others = beside.and_then(|beside| beside.end_if_long());
     Ok(profile)
 }
 
@@ -224,7 +214,6 @@ fn hint(pid: u32) -> String {
     )
 }
 
-/// Returns the report for a terminal.
 fn report(profile: &Profile) -> String {
     let advised = advice::advise(profile);
     let (advice, next) = (advice::text(&advised, profile), next::text(profile, &advised));
@@ -241,9 +230,9 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, End
     if let (Some(reason), true) = (alone, is_to_be_replayed) {
         bail!("--what-if-cpus: {}: {reason}; {}", target.path.display(), what_if::NEEDS);
     }
-    let beside = Beside::begin();
+    let beside = Watch::begin();
     let with_others = |mut source: Source| {
-        source.profile.recording.others = beside.end();
+        source.profile.recording.others = beside.and_then(|beside| beside.end_if_long());
         source
     };
     if args.futex || alone.is_some() {
@@ -254,11 +243,13 @@ fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, End
     if args.waits {
         return waits_of(args, &target, is_to_be_replayed).map(with_others).map(Ok);
     }
+    let run = |start| started::spawn(start, &target, args.time)?.wait();
     if let Some(why) = record::no_room() {
         eprintln!("turnwise: the program runs without a profile: {why}");
-        return record::run_unrecorded(&target, args.time).map(Err);
+        return run(target.start()).map(Err);
     }
-    let (profile, ended, place) = record::run(&args.locks, args.recording.as_deref(), &target, args.time)?;
+    let locks = args.locks.on(&target, Policy::Libc)?;
+    let (profile, ended, place) = record::record(&locks, args.recording.as_deref(), &target, run)?;
     Ok(Ok(Source { profile, ended, recording: Some(place) }))
 }
 

@@ -8,8 +8,7 @@ use turnwise_profile::model::Profile;
 use turnwise_profile::output::{FORMATS, Format};
 
 /// The formats that the user requested.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outputs(Vec<(&'static str, PathBuf)>);
+pub(crate) struct Outputs(Vec<(&'static Format, PathBuf)>);
 
 impl clap::Args for Outputs {
     fn augment_args(command: Command) -> Command {
@@ -26,7 +25,7 @@ impl clap::Args for Outputs {
 
 impl clap::FromArgMatches for Outputs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let named = |format: &Format| Some((format.flag, matches.get_one::<PathBuf>(format.flag)?.clone()));
+        let named = |format: &'static Format| Some((format, matches.get_one::<PathBuf>(format.flag)?.clone()));
         Ok(Outputs(FORMATS.iter().filter_map(named).collect()))
     }
 
@@ -45,14 +44,14 @@ impl Outputs {
     pub(crate) fn open(&self, recording: Option<&Path>) -> Result<Opened> {
         let mut others: Vec<(&str, &Path)> = recording.map(|file| ("recording", file)).into_iter().collect();
         let mut opened = Vec::new();
-        for (flag, path) in &self.0 {
-            let format = FORMATS.iter().find(|format| format.flag == *flag).context("no such form")?;
+        for (format, path) in &self.0 {
+            let flag = format.flag;
             let output_file = OutputFile::open(&format!("--{flag}"), path)?;
             if let Some((other, _)) = others.iter().find(|(_, file)| output_file.is_same(file)) {
                 bail!("--{other} and --{flag} name the same file, {}; name another for one of them", path.display());
             }
             others.push((flag, path));
-            opened.push((format, output_file));
+            opened.push((*format, output_file));
         }
         Ok(Opened(opened))
     }

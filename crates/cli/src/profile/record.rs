@@ -1,10 +1,10 @@
 //! Runs a program under the recorder.
 
 use super::keeper::Keeper;
-use super::started::{Ended, spawn};
-use super::{Locks, source};
+use super::source;
+use super::started::Ended;
 use crate::preload;
-use crate::program::check_interposable;
+use crate::program::native_of;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result, anyhow, bail};
@@ -12,9 +12,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::time::{Duration, Instant};
 use turnwise_futex_trace::now_ns;
-use turnwise_preload_abi::Policy;
 use turnwise_present::machine::Machine;
 use turnwise_present::others::{Others, Watch};
 use turnwise_profile::analysis::{checksums, unrecorded};
@@ -27,16 +25,6 @@ use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 /// The memory that a recording may need; a directory in memory with less is not used.
 const ROOM_BYTES: u64 = 1 << 30;
 
-/// Runs `command` for at most this time; returns its profile, how it ended, and the recording.
-pub(super) fn run(
-    locks: &Locks,
-    keep: Option<&Path>,
-    target: &Target,
-    time: Option<Duration>,
-) -> Result<(Profile, Ended, RecordingFile)> {
-    record(&locks.on(target, Policy::Libc)?, keep, target, |start| spawn(start, target, time)?.wait())
-}
-
 /// Returns why no recording can be made here at all: the limit on the size of files, which programs inherit.
 pub(super) fn no_room() -> Option<String> {
     const NEEDS: u64 = turnwise_recording::CHUNKS + turnwise_recording::PAGE;
@@ -47,11 +35,6 @@ pub(super) fn no_room() -> Option<String> {
              {NEEDS} bytes on)"
         )
     })
-}
-
-/// Runs a program that cannot be recorded.
-pub(super) fn run_unrecorded(target: &Target, time: Option<Duration>) -> Result<Ended> {
-    spawn(target.start(), target, time)?.wait()
 }
 
 /// Records the run of `target` by `run`; returns the profile, how the run ended, and the recording.
@@ -79,7 +62,7 @@ pub(super) fn record_for<T>(
     analyse: impl FnOnce(&[PathBuf], &Kept) -> Result<T, Error>,
 ) -> Result<(T, Ended, RecordingFile)> {
     // The first part of its message is about other locks, and there may be none.
-    check_interposable(&target.path).map_err(|error| {
+    native_of(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
         anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))
     })?;
@@ -91,11 +74,11 @@ pub(super) fn record_for<T>(
     made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
-    let (beside, keeper) = (Beside::begin(), Keeper::begin(&place.file));
+    let (beside, keeper) = (Watch::begin(), Keeper::begin(&place.file));
     let ended = run(start);
     let kept = keeper.end();
     let ended = ended?;
-    let machine = machine_beside(beside.end());
+    let machine = machine_beside(beside.and_then(|beside| beside.end_if_long()));
     let files = source::family(&place.file)?;
     finish_children(&files[1..], &machine);
     let made = finish(&place.file, ended.status, &machine);
@@ -107,7 +90,6 @@ pub(super) fn record_for<T>(
     Ok((made, ended, place))
 }
 
-/// The place of the recording.
 pub(super) struct RecordingFile {
     /// The file of the process that is reported on, once this is known.
     file: PathBuf,
@@ -138,7 +120,6 @@ impl RecordingFile {
         Ok(RecordingFile { file: directory.path().join("recording"), directory: Some(directory) })
     }
 
-    /// Leaves the recording in place; returns how to use it.
     pub(super) fn kept(self) -> String {
         if let Some(directory) = self.directory {
             let _ = directory.keep();
@@ -190,30 +171,6 @@ fn note_checksums(file: &Path) {
     }
 }
 
-/// The CPU use of others while a program is watched.
-pub(super) struct Beside {
-    watch: Option<Watch>,
-    began: Instant,
-}
-
-impl Beside {
-    /// Starts now; processes that we start do not count as others.
-    pub(super) fn begin() -> Beside {
-        Beside { watch: Watch::begin(), began: Instant::now() }
-    }
-
-    /// Starts now; this process does not count as another.
-    pub(super) fn process(pid: u32) -> Beside {
-        Beside { watch: Watch::beside(pid), began: Instant::now() }
-    }
-
-    /// Returns the use up to now; `None`: unknown, or the time is too short for the system's ticks.
-    pub(super) fn end(&self) -> Option<Others> {
-        const LEAST: Duration = Duration::from_millis(200);
-        self.watch.as_ref().filter(|_| self.began.elapsed() >= LEAST)?.end()
-    }
-}
-
 /// Returns this machine, and after a zero byte the use by others, as a recording stores both.
 fn machine_beside(others: Option<Others>) -> String {
     let others = others.map(|others| format!("\0{:.4} {:.4}", others.programs, others.host));
@@ -225,7 +182,6 @@ pub(super) fn machine() -> String {
     Machine::here().to_string()
 }
 
-/// Explains why there is no recording.
 fn explain(error: Error, file: &Path, target: &Target) -> anyhow::Error {
     match error {
         Error::Unused => match reader::unused(file).ok().and_then(|header| unrecorded(&header)) {

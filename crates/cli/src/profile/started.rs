@@ -23,7 +23,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The interval of checks for the end of a program whose time is limited.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Signals with their origin.
 pub(super) type Signals = SignalsInfo<WithOrigin>;
 
 /// A program that runs.
@@ -34,7 +33,6 @@ pub(super) struct Started {
     time: Option<Duration>,
 }
 
-/// How a program ended.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
@@ -150,7 +148,6 @@ fn wait_for(child: &mut Child, time: Duration) -> io::Result<Ended> {
     Ok(Ended { status, time_up: Some(if was_killed { KILLED } else { TIME_UP }) })
 }
 
-/// Returns whether a condition is met within this time.
 fn within(time: Duration, mut is_met: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
     let began = Instant::now();
     loop {

@@ -47,7 +47,6 @@ pub(super) const NEEDS: &str = "a profile of waits alone, or of a program that r
                                 hold times to replay; profile a program with pthread locks, without --futex, --pid \
                                 or --waits";
 
-/// The question, with its machine.
 pub(super) struct Question {
     cpus: u32,
     machine: Arc<Machine>,
@@ -108,7 +107,6 @@ fn counts(most: u32) -> Vec<u32> {
 /// The profile's data, in the simulator's form.
 struct Recorded {
     program: Arc<Program>,
-    /// The replayed locks.
     locks: Vec<LockId>,
     crowd: Crowd,
     acquisitions_per_s: f64,
@@ -122,7 +120,8 @@ impl Recorded {
             .sites
             .iter()
             .filter_map(|site| {
-                let holds = if site.usage.hold.count > 0 { &site.usage.hold } else { of_lock(profile, site.lock) };
+                let of_lock = &profile.locks[site.lock as usize].usage.hold;
+                let holds = if site.usage.hold.count > 0 { &site.usage.hold } else { of_lock };
                 let acquisitions = site.usage.acquisitions;
                 Some(Site { lock: place(site.lock)?, reader: site.reader, acquisitions, holds: middles(holds) })
             })
@@ -199,10 +198,6 @@ fn busiest(profile: &Profile) -> Vec<LockId> {
     locks.sort_by_key(|lock| std::cmp::Reverse(profile.locks[*lock as usize].usage.hold_total_ns));
     locks.truncate(MOST_LOCKS);
     locks
-}
-
-fn of_lock(profile: &Profile, lock: LockId) -> &Distribution {
-    &profile.locks[lock as usize].usage.hold
 }
 
 /// Replaces each bucket's bound by the bucket's middle.

@@ -39,7 +39,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints the answer.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let which = args.which.clone().filter(|_| !args.all).unwrap_or(Which::All);
     let (mut found, mut refused) = (Vec::new(), None);
@@ -62,7 +61,6 @@ pub(crate) fn why_not_loaded(pid: u32) -> Option<String> {
     Status::of(pid).ok()?.why
 }
 
-/// Finds the processes.
 fn pids(which: &Which) -> Result<Vec<u32>> {
     let pids: Vec<u32> = match which {
         Which::Pid(pid) => vec![*pid],

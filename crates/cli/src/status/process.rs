@@ -1,7 +1,7 @@
 //! What can be seen of one process from outside: its mappings, the environment that it started with, and its live view.
 
 use crate::live::Which;
-use crate::preload::{self, VARIABLE};
+use crate::preload::{Library, VARIABLE, version_in};
 use crate::program::check_elf;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -29,7 +29,6 @@ pub(super) struct Status {
     pub(super) loaded: bool,
     /// Why the library is not loaded.
     pub(super) why: Option<String>,
-    /// Whether the recorder is loaded.
     pub(super) recorder: bool,
     pub(super) library: Option<String>,
     pub(super) version: Option<String>,
@@ -98,7 +97,7 @@ impl Status {
         status.loaded = true;
         status.library = Some(printable(&library.to_string_lossy()).into_owned());
         if let Ok(content) = input_file::read(&seen.inside(library)) {
-            (status.version, status.same_build) = (preload::version_in(&content), Some(preload::is_own(&content)));
+            (status.version, status.same_build) = (version_in(&content), Some(content == Library::content()));
         }
         let channel = Channel::of(pid);
         seen.add_policy(&mut status, channel.as_ref().ok().and_then(Channel::policy));
@@ -118,7 +117,6 @@ impl Status {
     }
 }
 
-/// Adds what a live view tells.
 fn add_view(status: &mut Status, channel: &Channel) -> Result<(), turnwise_live::Error> {
     let snapshot = channel.snapshot()?;
     let ours = || snapshot.locks.iter().filter(|lock| lock.kind.is_ours());

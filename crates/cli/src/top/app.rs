@@ -4,7 +4,6 @@ use crate::live::{LockId, Model, Names, Row, Sort, View, Wanted, rows};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use turnwise_live::Snapshot;
 
-/// The contents of the screen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Screen {
     #[default]
@@ -14,7 +13,6 @@ pub(super) enum Screen {
     Threads,
 }
 
-/// The view.
 #[derive(Default)]
 pub(super) struct App {
     pub(super) model: Model,
@@ -79,7 +77,6 @@ impl App {
         self.rows.iter().find(|row| row.locks.contains(&lock))
     }
 
-    /// Handles a key.
     pub(super) fn key(&mut self, key: KeyEvent) {
         if key.kind == KeyEventKind::Release {
             return;

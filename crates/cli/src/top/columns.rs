@@ -1,6 +1,6 @@
 //! The columns of the list of locks, on a terminal and with --once.
 
-use crate::live::{Names, Row, View};
+use crate::live::{Names, ProcessId, Row, View};
 use turnwise_present::figures::{percent, short, time};
 use turnwise_profile::text::shortened;
 
@@ -10,7 +10,6 @@ pub(super) struct Context<'a> {
     pub(super) names: &'a mut Names,
 }
 
-/// A column.
 pub(super) struct Column {
     pub(super) title: &'static str,
     /// Its minimum width on the terminal.
@@ -57,7 +56,6 @@ const COLUMNS: &[Column] = &[
 /// The process's column, if there are several processes.
 const PID: Column = figure("pid", 7, 0, |row, _| row.process().pid.to_string());
 
-/// Lists the columns for a list of this width.
 pub(super) fn columns(width: u16, several: bool) -> impl Iterator<Item = &'static Column> {
     let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from <= width).collect();
     if several {
@@ -67,16 +65,14 @@ pub(super) fn columns(width: u16, several: bool) -> impl Iterator<Item = &'stati
 }
 
 fn holder(row: &Row, context: &mut Context) -> String {
-    row.holder.map_or_else(
-        || NONE.to_owned(),
-        |(process, holder)| {
-            let thread = context.view.thread(process, holder.tid).map(|thread| thread.name.as_str());
-            thread_name(thread.unwrap_or_default(), holder.tid)
-        },
-    )
+    row.holder.map_or_else(|| NONE.to_owned(), |(process, holder)| name_of(context.view, process, holder.tid))
 }
 
-/// Formats a thread's name and number.
+/// Formats a thread of a process by its name, if known, and its number.
+pub(super) fn name_of(view: &View, process: ProcessId, tid: u32) -> String {
+    thread_name(view.thread(process, tid).map_or("", |thread| &thread.name), tid)
+}
+
 pub(super) fn thread_name(name: &str, tid: u32) -> String {
     if name.is_empty() { tid.to_string() } else { format!("{name} {tid}") }
 }

@@ -9,7 +9,6 @@ use turnwise_live::{Rule, unnumbered};
 /// The version of the schema, which grows with every change that a reader must know.
 const SCHEMA: u32 = 1;
 
-/// Returns the look as one line.
 pub(super) fn line(view: &View, names: &mut Names, rows: &[Row], found: usize) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let waiting = view.threads.iter().filter_map(|thread| Some((thread, thread.waiting.as_ref()?)));

@@ -11,7 +11,7 @@ mod terminal;
 mod view;
 
 use crate::compare::parse_time;
-use crate::live::{Model, Names, Row, Sort, View, Wanted, Watch, Which, rows};
+use crate::live::{Model, Names, Row, Sort, Wanted, Watch, Which, rows};
 use crate::next::after_look;
 use crate::stop;
 use anyhow::{Result, bail};
@@ -82,7 +82,6 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
     if time < Duration::from_millis(100) { Err("expected 0.1 or more".to_owned()) } else { Ok(time) }
 }
 
-/// Shows what was requested.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let on_terminal = !args.once && !args.advise && !args.json && args.openmetrics.is_none();
     if on_terminal && !std::io::stdout().is_terminal() {
@@ -103,44 +102,26 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut printer = Printer { args, wanted, model: Model::default(), names: Names::default() };
-    let mut view = printer.model.step(&watch.snapshots()?);
+    let (mut model, mut names) = (Model::default(), Names::default());
+    let mut view = model.step(&watch.snapshots()?);
     loop {
         let is_over = !view.processes.iter().any(|process| process.alive);
         if !is_over && !stop::sleep(args.interval(), &stop) {
             return Ok(ExitCode::SUCCESS);
         }
         if !is_over {
-            view = printer.model.step(&watch.snapshots()?);
+            view = model.step(&watch.snapshots()?);
         }
-        printer.names.add_kinds(&mut view);
-        printer.print(&view)?;
+        names.add_kinds(&mut view);
+        let (rows, found) = rows(&view, &mut names, &wanted, args.limit);
+        print(&match args {
+            Args { advise: true, .. } => advise::text(&view, &mut names, &rows),
+            Args { json: true, .. } => json::line(&view, &mut names, &rows, found),
+            _ => once::text(&view, &mut names, &rows, found) + &after_look(&view, rows.first().map(Row::process)),
+        })?;
         if args.once || args.advise || is_over {
             return Ok(ExitCode::SUCCESS);
         }
-    }
-}
-
-/// Prints looks.
-struct Printer<'a> {
-    args: &'a Args,
-    wanted: Wanted,
-    model: Model,
-    names: Names,
-}
-
-impl Printer<'_> {
-    fn print(&mut self, view: &View) -> Result<()> {
-        let (rows, found) = rows(view, &mut self.names, &self.wanted, self.args.limit);
-        let text = match self.args {
-            Args { advise: true, .. } => advise::text(view, &mut self.names, &rows),
-            Args { json: true, .. } => json::line(view, &mut self.names, &rows, found),
-            _ => {
-                let next = after_look(view, rows.first().map(Row::process));
-                once::text(view, &mut self.names, &rows, found) + &next
-            }
-        };
-        print(&text)
     }
 }
 

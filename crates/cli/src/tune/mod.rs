@@ -10,9 +10,8 @@ use crate::setting::{self, Assignment, shown};
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::LazyLock;
 use std::time::Duration;
-use target::{Named, Program};
+use target::Program;
 use turnwise_live::{Channel, Rule, Target, unnumbered};
 use turnwise_present::ending::print;
 
@@ -22,7 +21,7 @@ use turnwise_present::ending::print;
 /// on. Without options, lists the settings. A setting for a lock takes precedence over one for a call site, and
 /// that over one for all.
 #[derive(clap::Args)]
-#[command(after_long_help = LONG_HELP.as_str())]
+#[command(after_long_help = long_help())]
 pub(crate) struct Args {
     /// A process number, or the name of a program
     #[arg(value_name = "PID | NAME")]
@@ -64,7 +63,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| {
+fn long_help() -> String {
     format!(
         "Settings:\n{}
 NAME is what `turnwise top` shows: a variable, 0x and an address, a function that waits, or * for all.
@@ -76,7 +75,7 @@ Examples:
   turnwise tune server --undo=cache",
         setting::help()
     )
-});
+}
 
 /// Lists, sets, removes or tries settings.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -96,8 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => Vec::new(),
     };
     for Assignment { name, values } in &args.locks {
-        let Named { label, targets } = program.named(name)?;
-        rules.extend(targets.into_iter().map(|target| Rule { target, values: *values, label: label.clone() }));
+        let rule = |target| Rule { target, values: *values, label: name.clone() };
+        rules.extend(program.named(name)?.into_iter().map(rule));
     }
     channel.tuner()?.change(|now| rules.into_iter().for_each(|rule| add(now, rule)))?;
     list(&channel)
@@ -148,7 +147,6 @@ fn is_address(target: &Target, name: &str) -> bool {
     matches!(target, Target::Locks((from, _)) if name == format!("{:#x}", unnumbered(*from)))
 }
 
-/// Prints the settings.
 fn list(channel: &Channel) -> Result<ExitCode> {
     let mut text: String = channel.rules()?.iter().map(line).collect();
     if text.is_empty() {
@@ -158,7 +156,6 @@ fn list(channel: &Channel) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Formats a rule in one line.
 fn line(rule: &Rule) -> String {
     let of = match rule.target {
         Target::All => "all waits".to_owned(),

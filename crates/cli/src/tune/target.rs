@@ -7,13 +7,6 @@ use turnwise_live::{Channel, Kind, Snapshot, Target, unnumbered};
 use turnwise_preload_abi::Lock as Policy;
 use turnwise_present::names::suggestion;
 
-/// The waits that a name stands for.
-pub(crate) struct Named {
-    pub(crate) label: String,
-    pub(crate) targets: Vec<Target>,
-}
-
-/// A program, and the names in it.
 pub(crate) struct Program<'a> {
     pub(crate) channel: &'a Channel,
     pub(crate) snapshot: Snapshot,
@@ -24,7 +17,6 @@ pub(crate) struct Program<'a> {
 const SHOWN: usize = 12;
 
 impl<'a> Program<'a> {
-    /// Looks at a program.
     pub(crate) fn look(channel: &'a Channel) -> Result<Program<'a>> {
         Ok(Program { channel, snapshot: channel.snapshot()?, names: Names::default() })
     }
@@ -46,11 +38,10 @@ impl<'a> Program<'a> {
     }
 
     /// Finds the waits that the user calls `name`: `*`, an address, a lock's name, or a function that waits.
-    pub(crate) fn named(&mut self, name: &str) -> Result<Named> {
-        let label = name.to_owned();
+    pub(crate) fn named(&mut self, name: &str) -> Result<Vec<Target>> {
         if name == "*" {
             self.check_policy(&self.locks().iter().map(|(_, kind, _)| *kind).collect::<Vec<_>>(), name)?;
-            return Ok(Named { label, targets: vec![Target::All] });
+            return Ok(vec![Target::All]);
         }
         if let Some((base, _)) = name.rsplit_once(" #").filter(|(_, number)| number.parse::<u32>().is_ok()) {
             bail!(
@@ -80,7 +71,7 @@ impl<'a> Program<'a> {
         }
         self.check_policy(&found.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(), name)?;
         let targets: BTreeSet<Target> = found.into_iter().map(|(target, _)| target).collect();
-        Ok(Named { label, targets: targets.into_iter().collect() })
+        Ok(targets.into_iter().collect())
     }
 
     /// Returns the locks whose variable's name matches a pattern of a policy file.

@@ -1,8 +1,8 @@
 //! `turnwise tune --trial`: a setting is switched on and off in the running program; the verdict is `compare`'s.
 
-use super::target::{Named, Program};
+use super::target::Program;
 use super::{Args, add};
-use crate::compare::{Pairs, PairsReport, Round};
+use crate::compare::{PairsReport, Round};
 use crate::measure::{Bounds, End};
 use crate::metric::{Better, Metric};
 use crate::next::next;
@@ -32,13 +32,12 @@ struct Switch {
 }
 
 impl Switch {
-    fn new(channel: &Channel, named: Named, trial: &Assignment) -> Result<Switch> {
-        let Named { label, targets } = named;
+    fn new(channel: &Channel, targets: &[Target], trial: &Assignment) -> Result<Switch> {
         let tuner = channel.tuner()?;
         let before = channel.rules()?.into_iter().filter(|rule| targets.contains(&rule.target)).collect();
-        let label = format!("trial of {label}");
-        let rule = |target| Rule { target, values: trial.values, label: label.clone() };
-        Ok(Switch { tuner, before, rules: targets.into_iter().map(rule).collect() })
+        let label = format!("trial of {}", trial.name);
+        let rule = |target: &Target| Rule { target: target.clone(), values: trial.values, label: label.clone() };
+        Ok(Switch { tuner, before, rules: targets.iter().map(rule).collect() })
     }
 
     fn turn(&self, on: bool) -> Result<()> {
@@ -71,13 +70,13 @@ struct Trial<'a> {
 
 /// Tries the setting, and reports the result.
 pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<ExitCode> {
-    let named = Program::look(channel)?.named(&trial.name)?;
+    let targets = Program::look(channel)?.named(&trial.name)?;
     let json = OutputFile::asked("--json", args.json.as_deref())?;
     let started = SystemTime::now();
     // A second request ends nothing sooner: the settings are restored first.
     let stop = stop::flag(false)?;
-    let measured = Trial { channel, args, targets: named.targets.clone(), stop: &stop };
-    let switch = Switch::new(channel, named, trial)?;
+    let switch = Switch::new(channel, &targets, trial)?;
+    let measured = Trial { channel, args, targets, stop: &stop };
     let rounds = measured.rounds(&switch);
     drop(switch);
     let rounds = rounds?;
@@ -87,8 +86,7 @@ pub(super) fn run(channel: &Channel, trial: &Assignment, args: &Args) -> Result<
         return Err(Failure::error(INTERRUPTED, message.to_owned()));
     }
     let arms = ["the old setting".to_owned(), format!("{}={}", trial.name, shown(&trial.values))];
-    let pairs = Pairs { metric: measured.metric(), arms, rounds, margin: args.margin / 100.0, seed: args.seed };
-    let pairs = pairs.report();
+    let pairs = PairsReport::of(measured.metric(), arms, rounds, args.margin / 100.0, args.seed);
     let text = pairs.text() + &after(channel.pid(), trial, &pairs);
     let mut report = json!({
         "schema": SCHEMA,

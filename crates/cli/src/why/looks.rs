@@ -10,7 +10,6 @@ pub(super) type Count = fn(u32) -> Option<usize>;
 /// sleeps for an event that no other thread provides.
 pub(super) type GoesOn = fn(u32, &[u32]) -> bool;
 
-/// Two looks, a moment apart.
 #[derive(Clone, Copy)]
 pub(super) struct Looks<'a> {
     pub(super) first: &'a View,
@@ -30,13 +29,11 @@ pub(super) struct Stuck<'a> {
     pub(super) all_wait: bool,
 }
 
-/// Returns whether a thread waits for one of our locks.
 fn is_for_ours(thread: &ThreadView) -> bool {
     thread.waiting.as_ref().is_some_and(|waiting| waiting.lock.kind.is_ours())
 }
 
 impl Stuck<'_> {
-    /// Returns whether there is a deadlock.
     pub(super) fn is_deadlock(&self) -> bool {
         self.all_wait || !self.circles.is_empty()
     }

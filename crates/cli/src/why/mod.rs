@@ -39,7 +39,6 @@ Examples:
   turnwise why --json 1234 | jq .deadlock
   turnwise why server || echo deadlock or no such program";
 
-/// Prints the answer.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut names = Names::default();
     let [first, second] = match Watch::open(args.which.clone()) {

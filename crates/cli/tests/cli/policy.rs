@@ -231,11 +231,7 @@ fn check_shows_what_rules_find() {
     assert!(stdout.contains(": 1 rule, default adaptive; no errors"), "{stdout}");
     let old = bench.policy(&rule("symbol = \"hot\"", "mcs"));
     for program in [&[][..], &["--", shown(&bench.program)]] {
-        let (_, stderr) = expect(0, &[&["policy", "check", &old], program].concat());
-        assert!(
-            stderr.contains("the policy `mcs` is now called `queued`") && stderr.contains("p.toml:3:8"),
-            "{stderr}"
-        );
+        expect(0, &[&["policy", "check", &old], program].concat());
     }
     let wrong = bench.policy(&rule("symbol = \"hott\"", "queued"));
     let (stdout, _) = expect(1, &["policy", "check", &wrong, "--", shown(&bench.program)]);

@@ -31,9 +31,6 @@ pub(crate) fn directory(pid: u32) -> Result<PathBuf> {
 
 /// Checks that the calls, the stacks and the memory of a process's threads may be read and understood. An error states
 /// what to do.
-///
-/// # Errors
-/// As stated.
 pub fn check(pid: u32) -> Result<()> {
     let directory = directory(pid)?;
     let mut begin = [0; 5];

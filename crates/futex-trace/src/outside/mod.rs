@@ -7,13 +7,12 @@ mod kinds;
 
 use crate::call::{Call, Word};
 use crate::living::{inside, threads};
-use crate::profile::places;
 use crate::stacks::{Living, line, wait};
 pub use access::check;
 pub use kinds::Kind;
 use std::collections::HashMap;
-use turnwise_profile::analysis::passes_on;
-use turnwise_profile::model::Frame;
+use turnwise_profile::analysis::{passes_on, slept};
+use turnwise_profile::model::{Frame, FrameId};
 use turnwise_profile::symbols::Symbols;
 
 /// A thread, at one look.
@@ -102,7 +101,6 @@ impl Living {
         })
     }
 
-    /// Returns what a thread waits for.
     fn wait(&mut self, tid: u32, numbers: &Numbers, symbols: &mut Symbols) -> Option<Wait> {
         let line = line(self.process.pid, tid).ok()?;
         let Call::Wait { address, word } = wait(&line)? else { return None };
@@ -145,10 +143,9 @@ impl Living {
     /// Returns the functions that pass a wait on to the kernel, innermost first, and the call in the program.
     fn place(&mut self, tid: u32, symbols: &mut Symbols) -> (Vec<Frame>, u64) {
         let stack = self.stack(tid);
-        let (calls, first) = places::calls(symbols, &stack);
-        let frames = calls.iter().flat_map(|(_, frames)| frames).map(|frame| symbols.frame(*frame));
-        let frames = frames.take_while(|frame| passes_on(frame)).cloned().collect();
-        (frames, calls.get(first).map_or(0, |(address, _)| *address))
+        let frames: Vec<FrameId> = stack.iter().flat_map(|address| symbols.of_return_address(*address)).collect();
+        let frames = frames.into_iter().map(|frame| symbols.frame(frame)).take_while(|frame| passes_on(frame));
+        (frames.cloned().collect(), slept(symbols, &stack).call)
     }
 }
 

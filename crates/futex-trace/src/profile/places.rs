@@ -3,9 +3,8 @@
 use crate::pairing::StackId;
 use crate::process::Process;
 use std::collections::HashMap;
-use turnwise_profile::analysis::{is_of_c_library, passes_on};
+use turnwise_profile::analysis::{Slept, slept};
 use turnwise_profile::model::FrameId;
-use turnwise_profile::symbols::Symbols;
 use turnwise_profile::waits::{Key, Waits};
 
 /// A stack in a profile's form.
@@ -38,43 +37,17 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Returns the calls of a stack with their frames, and the index of the innermost that does not only pass a wait on.
-pub(crate) fn calls(symbols: &mut Symbols, addresses: &[u64]) -> (Vec<(u64, Vec<FrameId>)>, usize) {
-    let calls: Vec<(u64, Vec<FrameId>)> =
-        addresses.iter().map(|address| (*address, symbols.of_return_address(*address))).collect();
-    let passes = |frame: &FrameId| passes_on(symbols.frame(*frame));
-    let of_library = |frame: &FrameId| is_of_c_library(symbols.frame(*frame));
-    let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
-    (calls, first)
-}
-
 fn find(waits: &mut Waits, addresses: &[u64]) -> StackNames {
-    let symbols = &mut waits.symbols;
-    let (calls, first) = calls(symbols, addresses);
-    let Some((address, frames)) = calls.get(first) else {
+    if addresses.is_empty() {
         return StackNames { site: Vec::new(), stack: waits.stack(Vec::new()) };
-    };
-    let own = frames.iter().position(|frame| !passes_on(symbols.frame(*frame))).unwrap_or(0);
-    let site = frames[own..].to_vec();
-    let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
-    let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
-    let site = symbols.distinguished(site, *address);
-    StackNames { site, stack: waits.stack(whole) }
-}
-
-/// Returns the innermost call with a frame that does not satisfy `so`.
-fn first_not(calls: &[(u64, Vec<FrameId>)], so: impl Fn(&FrameId) -> bool) -> Option<usize> {
-    calls.iter().position(|(_, frames)| !frames.iter().all(&so))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_call_site_is_the_innermost_call_that_is_not_so() {
-        let calls = [(0x10, vec![1]), (0x20, vec![2, 3]), (0x30, vec![4])];
-        assert_eq!(first_not(&calls, |frame| *frame < 3), Some(1));
-        assert_eq!(first_not(&calls, |_| true), None);
     }
+    let symbols = &mut waits.symbols;
+    let Slept { call, frames: site, .. } = slept(symbols, addresses);
+    let place = addresses.iter().position(|address| *address == call).unwrap_or(0);
+    let own = symbols.of_return_address(call);
+    let mut whole = own[own.len() - site.len()..].to_vec();
+    for address in &addresses[place + 1..] {
+        whole.extend(symbols.of_return_address(*address));
+    }
+    StackNames { site, stack: waits.stack(whole) }
 }

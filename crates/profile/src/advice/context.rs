@@ -20,7 +20,6 @@ const SHORT_NS: u64 = 200_000_000;
 
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
-    /// The sites of each lock.
     sites: Vec<Vec<SiteId>>,
     /// The total lifetime of threads.
     pub(super) thread_ns: u64,
@@ -93,7 +92,6 @@ impl<'a> Context<'a> {
         self.sites[lock as usize].iter().map(|&number| (number, &profile.sites[number as usize]))
     }
 
-    /// Returns which sites blocked which at a lock.
     pub(super) fn blocked_at(&self, lock: LockId) -> impl Iterator<Item = &'a Blocked> {
         let profile = self.profile;
         profile.blocked.iter().filter(move |pair| profile.sites[pair.waiter as usize].lock == lock)

@@ -90,7 +90,6 @@ impl Advice {
 }
 
 /// Returns advice on what to try, and what to change.
-#[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
     let stuck = rules::deadlock::find(&context);
@@ -118,7 +117,6 @@ pub fn advise(profile: &Profile) -> Advice {
 }
 
 /// Returns the lock that threads waited for longest: the share of their time, and a sentence with all that it cost.
-#[must_use]
 pub fn most_waited(profile: &Profile) -> Option<(f64, String)> {
     let context = Context::new(profile);
     let (id, lock) = (0..).zip(&profile.locks).max_by_key(|(_, lock)| lock.usage.wait.sum_ns)?;

@@ -7,7 +7,6 @@ use crate::template::{Serde, Words, context};
 use serde_json::{Value, json};
 
 /// Returns the advice as text, in lines of at most 100 columns.
-#[must_use]
 pub fn text(advice: &Advice, profile: &Profile) -> String {
     let (verdict, left_out) = (advice.verdict.as_str(), advice.left_out);
     let values = context! { verdict, left_out, findings => Serde(shown(advice, profile)) };

@@ -11,11 +11,7 @@ use turnwise_recording::{Class, Op};
 
 #[derive(Default)]
 struct Raw {
-    waits: u64,
-    timed_out: u64,
-    signals: u64,
-    broadcasts: u64,
-    for_nothing: u64,
+    counts: Condition,
     mutex: u64,
     sum: Sum,
     /// The site where it is used most, and how often.
@@ -34,12 +30,12 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
         }
         let raw = found.entry(entry.lock).or_default();
         match op {
-            Op::Signal => raw.signals += entry.acquisitions,
-            Op::Broadcast => raw.broadcasts += entry.acquisitions,
+            Op::Signal => raw.counts.signals += entry.acquisitions,
+            Op::Broadcast => raw.counts.broadcasts += entry.acquisitions,
             _ => {
-                raw.waits += entry.acquisitions;
-                raw.timed_out += entry.timed_out_or_stolen;
-                raw.for_nothing += entry.for_nothing;
+                raw.counts.waits += entry.acquisitions;
+                raw.counts.timed_out += entry.timed_out_or_stolen;
+                raw.counts.woken_for_nothing += entry.for_nothing;
                 raw.mutex = entry.mutex_or_under;
                 raw.sum.add(entry, recording.detail(entry.detail).as_ref());
             }
@@ -48,12 +44,12 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
             raw.site = (address, entry.acquisitions);
         }
     }
-    let mut all: Vec<_> = found.into_iter().map(|(number, raw)| condition(work, sites, number, &raw)).collect();
+    let mut all: Vec<_> = found.into_iter().map(|(number, raw)| condition(work, sites, number, raw)).collect();
     all.sort_by_key(|condition| (Reverse(condition.waits), condition.address));
     all
 }
 
-fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Condition {
+fn condition(work: &mut Work, sites: &Sites, number: u32, raw: Raw) -> Condition {
     let lock = &work.recording.locks[number as usize];
     let address = lock.address;
     let variable = work.symbols.variable(super::place_of(lock)).map(|found| runtimes::named(found.name));
@@ -62,20 +58,9 @@ fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Conditio
             .first()
             .map_or_else(|| format!("{address:#x}"), |id| format!("used in {}", work.symbols.frame(*id).function))
     });
-    Condition {
-        address,
-        name,
-        mutex: mutex(work, sites, raw.mutex),
-        waits: raw.waits,
-        timed_out: raw.timed_out,
-        signals: raw.signals,
-        broadcasts: raw.broadcasts,
-        woken_for_nothing: raw.for_nothing,
-        wait: raw.sum.waits(work.clock),
-    }
+    Condition { address, name, mutex: mutex(work, sites, raw.mutex), wait: raw.sum.waits(work.clock), ..raw.counts }
 }
 
-/// Returns the last lock at an address.
 fn mutex(work: &Work, sites: &Sites, address: u64) -> Option<LockId> {
     let number = work.recording.locks.iter().rposition(|lock| lock.address == address && address != 0)?;
     sites.lock_id(number as u32)

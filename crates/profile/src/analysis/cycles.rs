@@ -25,7 +25,6 @@ pub(super) struct Step {
 
 /// Steps looked at before the search ends, however many are left: about a second.
 const EFFORT: u64 = 10_000_000;
-/// The most cycles that are found.
 const MOST_CYCLES: usize = 1000;
 /// The most steps of a cycle.
 const LONGEST: usize = 32;
@@ -94,7 +93,6 @@ impl Search<'_> {
         self.most = threads.len().min(self.from.len());
     }
 
-    /// Returns a cycle of this length, if there is one.
     fn next(&mut self, length: usize) -> Option<Vec<usize>> {
         let mut starts: Vec<u32> = self.from.keys().copied().collect();
         starts.sort_unstable();
@@ -187,7 +185,6 @@ fn gives_thread(all: &[&[u32]], step: usize, step_of: &mut HashMap<u32, usize>, 
     false
 }
 
-/// Returns whether a thread in the first step waits for one in the second.
 fn waits(first: &Step, second: &Step) -> bool {
     !(first.taken.1 && second.held.1)
 }

@@ -1,5 +1,6 @@
 //! Threads that waited for one another when the recording ended.
 
+use super::clock::Clock;
 use super::names::shown;
 use super::pending::{Pending, Wait, thread};
 use super::sites::Sites;
@@ -9,7 +10,13 @@ use turnwise_recording::reader::Recording;
 use turnwise_recording::{ACQUIRED, Class, EpisodeCopy, ThreadCopy};
 
 /// Returns the threads that wait for one another.
-pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profile: &Profile) -> Vec<Deadlock> {
+pub(super) fn all(
+    pending: &Pending,
+    recording: &Recording,
+    clock: Clock,
+    sites: &Sites,
+    profile: &Profile,
+) -> Vec<Deadlock> {
     let mut last: HashMap<u32, &Wait> = HashMap::new();
     for wait in &pending.waits {
         let kept = last.entry(wait.episode.thread).or_insert(wait);
@@ -22,10 +29,10 @@ pub(super) fn all(pending: &Pending, recording: &Recording, sites: &Sites, profi
     let edge = |wait: &&Wait| Some((wait.episode.thread, wait.episode.holder.checked_sub(1)?));
     let mut circles = circles(&last.values().filter_map(edge).collect());
     circles.retain(|circle| circle.iter().all(|thread| is_still_held(recording, last[thread])));
-    let stuck = |thread: &u32| self::stuck(sites, profile, last[thread]);
+    let stuck = |thread: &u32| self::stuck(sites, clock, profile, last[thread]);
     let of = |circle: &Vec<u32>, all_wait| Deadlock { waits: circle.iter().map(stuck).collect(), all_wait };
     let mut deadlocks: Vec<Deadlock> = circles.iter().map(|circle| of(circle, false)).collect();
-    if deadlocks.is_empty() && all_wait(recording, pending, &last, profile) {
+    if deadlocks.is_empty() && all_wait(recording, pending, &last, clock) {
         let mut all: Vec<u32> = last.keys().copied().collect();
         all.sort_unstable();
         deadlocks.push(of(&all, true));
@@ -46,33 +53,25 @@ fn is_still_held(recording: &Recording, wait: &Wait) -> bool {
 
 /// Returns whether all threads that ever took a lock and have not ended wait for one, and did for some time, or for the
 /// end of another: then no thread remains that could release those locks.
-fn all_wait(recording: &Recording, pending: &Pending, last: &HashMap<u32, &Wait>, profile: &Profile) -> bool {
+fn all_wait(recording: &Recording, pending: &Pending, last: &HashMap<u32, &Wait>, clock: Clock) -> bool {
     /// The time that a free lock may need until its next owner runs.
     const SETTLED_NS: u64 = 100_000_000;
-    let waits = |thread: usize| u32::try_from(thread).ok().and_then(|thread| last.get(&thread));
     // A lock that sleeps by futex calls may be one that a thread has which never slept, and is not known here.
     let is_known = |wait: &&&Wait| {
         let lock = recording.entries.get(wait.entry).and_then(|entry| recording.locks.get(entry.lock as usize));
         lock.is_some_and(|lock| !Class::is_slept_on(lock.class))
     };
-    let is_settled = |wait: &&Wait| in_ns(wait, profile).is_some_and(|ns| ns >= SETTLED_NS);
-    let joins = |thread: usize| u32::try_from(thread).is_ok_and(|thread| pending.joining.contains(&thread));
-    let is_left = |(number, thread): &(usize, &ThreadCopy)| {
+    let is_settled = |wait: &&Wait| clock.ns(wait.ticks) >= SETTLED_NS;
+    let is_left = |(number, thread): &(u32, &ThreadCopy)| {
         let took_any = thread.ahead > u64::from(thread.left) || thread.failed > 0;
-        thread.ended == 0 && !joins(*number) && (took_any || waits(*number).is_some())
+        thread.ended == 0 && !pending.joining.contains(number) && (took_any || last.contains_key(number))
     };
     let mut left = (0..).zip(&recording.threads).filter(is_left).peekable();
-    left.peek().is_some() && left.all(|(number, _)| waits(number).filter(is_known).is_some_and(is_settled))
-}
-
-/// Returns how long a wait had lasted at the end.
-fn in_ns(wait: &Wait, profile: &Profile) -> Option<u64> {
-    let ns = u128::from(wait.ticks) * u128::from(profile.program.duration_ns);
-    u64::try_from(ns.checked_div(wait.run_ticks.into())?).ok()
+    left.peek().is_some() && left.all(|(number, _)| last.get(&number).filter(is_known).is_some_and(is_settled))
 }
 
 /// Describes one wait of a cycle.
-fn stuck(sites: &Sites, profile: &Profile, wait: &Wait) -> StuckWait {
+fn stuck(sites: &Sites, clock: Clock, profile: &Profile, wait: &Wait) -> StuckWait {
     let lock = sites.lock_of_entry(wait.entry);
     let shown = |site: u32| Some(shown(&profile.frames[*profile.sites.get(site as usize)?.frames.first()? as usize]));
     let taken = |site: u64| shown(sites.holder(wait.entry, site)?);
@@ -82,13 +81,12 @@ fn stuck(sites: &Sites, profile: &Profile, wait: &Wait) -> StuckWait {
         lock_id: lock,
         place: sites.of_entry(wait.entry).and_then(shown),
         taken: taken(wait.episode.holder_site),
-        wait_ns: in_ns(wait, profile),
+        wait_ns: Some(clock.ns(wait.ticks)),
     }
 }
 
 /// Returns cycles of threads of which each waits for the next, and the last for the first. `holders`: the holder by
 /// waiter. Each cycle begins with its lowest number.
-#[must_use]
 pub fn circles(holders: &HashMap<u32, u32>) -> Vec<Vec<u32>> {
     // The walk that visited each thread first; each is visited once.
     let mut walk_of: HashMap<u32, u32> = HashMap::new();

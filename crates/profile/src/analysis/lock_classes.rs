@@ -33,7 +33,6 @@ const OPEN_MP: &str = "libgomp";
 
 /// Returns whether a frame is of a class of C++, of the C library, of a Rust crate or of our own libraries that only
 /// passes a lock on.
-#[must_use]
 pub fn is_lock_class(frame: &Frame) -> bool {
     let (function, plain) = (&frame.function, plain(&frame.function));
     LOCK_CLASSES.iter().any(|(class, _)| plain.starts_with(class) || function.starts_with(class))
@@ -42,13 +41,11 @@ pub fn is_lock_class(frame: &Frame) -> bool {
 }
 
 /// Returns whether a frame is of the C library.
-#[must_use]
-pub fn is_of_c_library(frame: &Frame) -> bool {
+pub(super) fn is_of_c_library(frame: &Frame) -> bool {
     C_LIBRARY.iter().any(|name| frame.module.starts_with(name))
 }
 
 /// Returns whether a frame is of a function that only passes a wait on to the kernel.
-#[must_use]
 pub fn passes_on(frame: &Frame) -> bool {
     let name = plain(&frame.function);
     if name.contains("::__rust_begin_short_backtrace") {
@@ -65,7 +62,6 @@ pub fn passes_on(frame: &Frame) -> bool {
 
 /// Returns what threads sleep on in a function, if it is one of a lock, or the like, that is not pthread's. A function
 /// that calls one of these and is also one decides: a channel parks its threads.
-#[must_use]
 pub fn kind_of(frame: &Frame) -> Option<LockKind> {
     if is_in(frame, &["/std/src/sync/mpmc/", "/std/src/sync/mpsc"]) {
         return Some(LockKind::RustChannel);

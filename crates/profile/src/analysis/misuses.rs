@@ -2,13 +2,12 @@
 
 use super::Work;
 use super::sites::Sites;
-use super::waits::Stacks;
 use crate::model::{Misuse, MisuseKind, Profile};
 use std::collections::HashSet;
 use turnwise_recording::{DESTROYED_HELD, ENDED_WITH, RELEASED_FREE, RELEASED_OF_ANOTHER, WAITED_WITHOUT};
 
 /// Returns each once, however many threads did it at the same place.
-pub(super) fn all(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) -> Vec<Misuse> {
+pub(super) fn all(work: &mut Work, sites: &Sites, profile: &Profile) -> Vec<Misuse> {
     let recording = work.recording;
     let thread = |number: u32| Some(number).filter(|number| (*number as usize) < recording.threads.len());
     let mut seen = HashSet::new();
@@ -37,7 +36,7 @@ pub(super) fn all(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: 
             lock: name,
             lock_id,
             thread: by,
-            stack: stacks.id(work, misuse.stack, profile),
+            stack: work.stack(misuse.stack),
             holder,
             taken_at: holder.and_then(|_| sites.id((misuse.lock, misuse.holder_site))),
         });

@@ -20,30 +20,30 @@ mod threads;
 mod waits;
 
 use crate::figures::plural;
-use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
+use crate::model::{Ending, FrameId, Lock, LockKind, Profile, Program, SCHEMA, StackId};
 use crate::output::sound;
 use crate::symbols::{Identity, Kept, Module, Stamp, Symbols};
 use crate::template::{context, lines};
 use anyhow::{Context, Result};
 use clock::Clock;
 pub use deadlocks::circles;
-pub use lock_classes::{is_lock_class, is_of_c_library, kind_of, passes_on};
+pub use lock_classes::{is_lock_class, kind_of, passes_on};
 pub use names::{call_site, is_wrapper, shown};
 use pending::Pending;
 use sites::Sites;
-use sleeps::{Group, Sleeps};
+use sleeps::Sleeps;
 pub use slept::{Slept, slept, slept_on};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::rc::Rc;
 use sums::Sum;
 use turnwise_present::others::Others;
 use turnwise_present::printable;
 use turnwise_recording::reader::{Recording, modules_so_far};
 use turnwise_recording::{
-    Class, EntryCopy, HeaderCopy, LockCopy, ModuleCopy, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_FILTER, WHY_MANY,
-    WHY_MEMORY, WHY_UNREACHABLE, marked,
+    Class, EntryCopy, HeaderCopy, LockCopy, ModuleCopy, Ref, WHY_DESCRIPTORS, WHY_DISK, WHY_FILE_SIZE, WHY_FILTER,
+    WHY_MANY, WHY_MEMORY, WHY_UNREACHABLE, marked,
 };
 
 /// The most locks that a profile lists individually, besides those in cycles: those with most waits and acquisitions.
@@ -55,10 +55,29 @@ struct Work<'a> {
     clock: Clock,
     symbols: Symbols,
     duration_ns: u64,
-    pending: Rc<Pending>,
-    sleeps: Rc<Sleeps>,
+    pending: &'a Pending,
+    sleeps: &'a Sleeps,
     /// Whether the locks report what happens inside.
     reports: bool,
+    /// The profile's stacks so far, and their numbers by their places in the recording.
+    stacks: Vec<Vec<FrameId>>,
+    known: HashMap<Ref, Option<StackId>>,
+}
+
+impl Work<'_> {
+    /// Returns the stack at a place; it is created at the first request.
+    fn stack(&mut self, place: Ref) -> Option<StackId> {
+        if let Some(known) = self.known.get(&place) {
+            return *known;
+        }
+        let id = self.recording.stack(place).map(|addresses| {
+            let frames = addresses.iter().flat_map(|address| self.symbols.of_return_address(*address));
+            self.stacks.push(frames.collect());
+            self.stacks.len() as StackId - 1
+        });
+        self.known.insert(place, id);
+        id
+    }
 }
 
 /// Makes the profile from a recording.
@@ -79,12 +98,20 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let end = last(recording);
     let duration_ns = clock.since_start(end);
     let mut symbols = Symbols::new(modules(recording, kept));
-    let sleeps = Rc::new(Sleeps::collect(recording, &mut symbols));
-    let pending = Rc::new(Pending::collect(recording, end, Some(&sleeps)));
+    let sleeps = &Sleeps::collect(recording, &mut symbols);
+    let pending = &Pending::collect(recording, end, Some(sleeps));
     let reports = header.lock_events != 0;
-    let (pending, sleeps) = (&pending, &sleeps);
-    let mut work =
-        Work { recording, clock, symbols, duration_ns, pending: pending.clone(), sleeps: sleeps.clone(), reports };
+    let mut work = Work {
+        recording,
+        clock,
+        symbols,
+        duration_ns,
+        pending,
+        sleeps,
+        reports,
+        stacks: Vec::new(),
+        known: HashMap::new(),
+    };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording, pending, sleeps);
     let uncounted = uncounted(recording, &sites);
@@ -93,14 +120,14 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let left_out = sites.keep(MOST_LOCKS, &in_cycles);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
     profile.threads = threads::all(&work);
-    let mut stacks = waits::Stacks::default();
-    waits::fill(&mut work, &sites, &mut stacks, &mut profile);
+    waits::fill(&mut work, &sites, &mut profile);
     profile.conditions = conditions::all(&mut work, &sites);
     profile.awaited = sleeps.awaited(&mut work);
     profile.cycles = order::in_profile(&cycles, &sites);
     profile.shared_lines = lines::shared(recording, &sites, &profile);
-    names::fill(&mut work, &sites, &mut stacks, &mut profile);
-    profile.misuses = misuses::all(&mut work, &sites, &mut stacks, &mut profile);
+    names::fill(&mut work, &sites, &mut profile);
+    profile.misuses = misuses::all(&mut work, &sites, &profile);
+    profile.stacks = work.stacks;
     let (frames, troubles) = work.symbols.finish();
     profile.frames = frames;
     profile.recording.hold_one_in = header.hold_one_in;
@@ -112,8 +139,8 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
         let remark = "the locks are taken in too many orders: not all were searched for cycles".to_owned();
         profile.recording.remarks.push(remark);
     }
-    profile.deadlocks = deadlocks::all(pending, recording, &sites, &profile);
-    profile.recording.still_waiting = pending.count();
+    profile.deadlocks = deadlocks::all(pending, recording, clock, &sites, &profile);
+    profile.recording.still_waiting = pending.waits.len() as u64;
     profile.recording.others = others(header);
     spread::waits(&mut profile);
     if let Some(remark) = pending.remark(&sites, &profile) {
@@ -124,7 +151,6 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
 }
 
 /// Returns the ticks that all threads waited for pthread locks, including waits that had not ended.
-#[must_use]
 pub fn waited(recording: &Recording) -> u64 {
     let is_lock = |entry: &&EntryCopy| {
         let lock = recording.locks.get(entry.lock as usize);
@@ -132,7 +158,8 @@ pub fn waited(recording: &Recording) -> u64 {
     };
     let details = recording.entries.iter().filter(is_lock).filter_map(|entry| recording.detail(entry.detail));
     let ended: u64 = details.map(|detail| detail.wait_sum).sum();
-    ended.saturating_add(Pending::collect(recording, last(recording), None).all_ticks())
+    let pending = Pending::collect(recording, last(recording), None);
+    pending.waits.iter().fold(ended, |sum, wait| sum.saturating_add(wait.ticks))
 }
 
 /// Returns the ticks at the last recorded activity.
@@ -189,7 +216,6 @@ fn before_zero(bytes: &[u8]) -> &[u8] {
 
 /// Returns the checksums by which files of a recording can be identified later, for unchanged files without better
 /// identification: by their index in [`Recording::modules`].
-#[must_use]
 pub fn checksums(recording: &Recording) -> Vec<(usize, u32)> {
     let complete = recording.modules.iter().enumerate().filter(|(_, module)| module.end != 0);
     let all = complete.map(|(place, module)| (place, module_of(&recording.header, module).checksum()));
@@ -246,7 +272,7 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
         sum.merge(&site.sum);
     }
     let (over_time, step_ns) = sum.over_time(work.clock, work.duration_ns);
-    let (kind, mut usage) = (group.map_or_else(|| kind(copy), Group::kind), sum.usage(work.clock, work.reports));
+    let (kind, mut usage) = (group.map_or_else(|| kind(copy), |group| group.kind), sum.usage(work.clock, work.reports));
     let wake_ups = group.map_or((0, 0), |group| group.wake_ups);
     let variable = work.symbols.variable(place_of(copy)).filter(|_| !kind.is_parked());
     if kind != LockKind::RwLock {
@@ -303,13 +329,11 @@ fn missing(header: &HeaderCopy) -> Vec<String> {
 }
 
 /// Describes how many processes of a run could not be recorded, and why.
-#[must_use]
 pub fn unrecorded(header: &HeaderCopy) -> Option<String> {
     let processes = plural(header.unrecorded.into(), "process", "processes");
     (header.unrecorded > 0).then(|| format!("{processes} could not be recorded: {}.", why(header.unrecorded_why)))
 }
 
-/// Returns the meaning of a `WHY_*` number.
 fn why(number: u32) -> &'static str {
     match number {
         WHY_FILE_SIZE => "its limit on the size of files (RLIMIT_FSIZE, ulimit -f) leaves no room",

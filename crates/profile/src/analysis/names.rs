@@ -3,7 +3,6 @@
 use super::Work;
 use super::lock_classes::is_lock_class;
 use super::sites::Sites;
-use super::waits::Stacks;
 use crate::model::{Frame, FrameId, Profile};
 use crate::output::names::placed;
 use crate::symbols::Symbols;
@@ -19,7 +18,6 @@ pub fn call_site(symbols: &mut Symbols, address: u64) -> Vec<FrameId> {
 
 /// Returns whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`,
 /// `lock_cache`. A report that shows such a site also shows its callers.
-#[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
     let last = frame
@@ -36,11 +34,11 @@ pub fn is_wrapper(frame: &Frame) -> bool {
 }
 
 /// Fills in the locks' names and where they were made.
-pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
+pub(super) fn fill(work: &mut Work, sites: &Sites, profile: &mut Profile) {
     for (index, number) in sites.lock_numbers().iter().enumerate() {
         let created = super::copy(work, *number).map_or(0, |lock| lock.created);
-        let created = stacks.id(work, created, profile);
-        let made = created.and_then(|stack| place(work, profile, stack));
+        let created = work.stack(created);
+        let made = created.and_then(|stack| place(work, stack));
         let lock = &profile.locks[index];
         let variable = Some(lock.name.clone()).filter(|name| !name.is_empty());
         let taken = || {
@@ -77,14 +75,13 @@ fn makes_locks(frame: &Frame) -> bool {
 }
 
 /// Returns the function in which a stack begins, ignoring wrappers.
-fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
-    let frames = profile.stacks.get(stack as usize)?.iter().map(|id| work.symbols.frame(*id));
+fn place(work: &Work, stack: u32) -> Option<String> {
+    let frames = work.stacks.get(stack as usize)?.iter().map(|id| work.symbols.frame(*id));
     let own = frames.clone().find(|frame| !is_lock_class(frame) && !makes_locks(frame));
     own.or_else(|| frames.clone().next()).map(shown)
 }
 
 /// Formats a frame as `function (file:line)`.
-#[must_use]
 pub fn shown(frame: &Frame) -> String {
     placed(frame, &str::to_owned)
 }

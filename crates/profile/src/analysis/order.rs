@@ -8,7 +8,6 @@ use std::rc::Rc;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{EntryCopy, LAST_EDGE, Op};
 
-/// A step of a cycle, with its places.
 pub(super) struct PlacedStep {
     /// The lock that is held, and where it was taken.
     pub(super) held: Key,

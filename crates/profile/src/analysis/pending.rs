@@ -12,12 +12,9 @@ use turnwise_recording::{Class, EpisodeCopy};
 /// A wait that had not ended.
 pub(super) struct Wait {
     pub(super) episode: EpisodeCopy,
-    /// The index of its entry.
     pub(super) entry: usize,
     /// Ticks from its beginning to the end of the recording.
     pub(super) ticks: u64,
-    /// Ticks of the whole recording.
-    pub(super) run_ticks: u64,
 }
 
 /// All waits that had not ended.
@@ -35,7 +32,7 @@ impl Pending {
     /// Collects the waits for locks; `end`: ticks at the end of the recording. `sleeps`: those that are no pthread
     /// lock's; without, these are left out.
     pub(super) fn collect(recording: &Recording, end: u64, sleeps: Option<&Sleeps>) -> Pending {
-        let run_ticks = end.saturating_sub(recording.header.ticks_start);
+        let ticks = end.saturating_sub(recording.header.ticks_start);
         let open = recording.episodes.iter().filter(|episode| episode.acquired == 0 && episode.began != 0);
         let mut joining = HashSet::new();
         let waits = open.filter_map(|episode| {
@@ -49,28 +46,18 @@ impl Pending {
                 None if Class::is_slept_on(class) => return None,
                 None => (),
             }
-            Some(Wait { episode: episode.clone(), entry, ticks: end.saturating_sub(episode.began), run_ticks })
+            Some(Wait { episode: episode.clone(), entry, ticks: end.saturating_sub(episode.began) })
         });
         let waits: Vec<Wait> = waits.collect();
         let mut by_entry: HashMap<usize, Vec<usize>> = HashMap::new();
         for (index, wait) in waits.iter().enumerate() {
             by_entry.entry(wait.entry).or_default().push(index);
         }
-        Pending { waits, by_entry, ticks: run_ticks, joining }
+        Pending { waits, by_entry, ticks, joining }
     }
 
     pub(super) fn of_entry(&self, entry: usize) -> impl Iterator<Item = &Wait> {
         self.by_entry.get(&entry).into_iter().flatten().map(|index| &self.waits[*index])
-    }
-
-    /// Adds up the ticks of all waits.
-    pub(super) fn all_ticks(&self) -> u64 {
-        self.waits.iter().map(|wait| wait.ticks).sum()
-    }
-
-    /// Returns their number.
-    pub(super) fn count(&self) -> u64 {
-        self.waits.len() as u64
     }
 
     pub(super) fn of_thread(&self, thread: usize) -> impl Iterator<Item = &Wait> {

@@ -13,7 +13,6 @@ const GIL: &str = "Python's GIL";
 /// The names of those of interpreters within a process, which are no variables: by the functions that use them.
 const OF_INTERPRETERS: [&str; 3] = ["in take_gil", "in drop_gil", "in create_gil"];
 
-/// Returns the runtime that a file belongs to.
 pub(crate) fn of_file(name: &str) -> Option<&'static str> {
     let is_it = |beginning: &str| {
         let rest = name.strip_prefix(beginning);

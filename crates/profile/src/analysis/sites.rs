@@ -6,37 +6,34 @@ use super::sums::Sum;
 use crate::model::{LockId, SiteId};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, Op};
 
 /// A lock's number in the recording, and [`turnwise_recording::EntryCopy::site`].
 pub(super) type Key = (u32, u64);
 
-/// One site.
 pub(super) struct RawSite {
     pub(super) key: Key,
     pub(super) op: Op,
     pub(super) address: u64,
     pub(super) sum: Sum,
-    /// Indices of its entries.
     pub(super) entries: Vec<usize>,
 }
 
 /// All sites, in the order of the profile.
-pub(super) struct Sites {
+pub(super) struct Sites<'a> {
     pub(super) sites: Vec<RawSite>,
     ids: HashMap<Key, SiteId>,
     locks: Vec<u32>,
     lock_ids: HashMap<u32, LockId>,
     by_lock: HashMap<u32, Vec<usize>>,
     by_entry: HashMap<usize, SiteId>,
-    sleeps: Rc<Sleeps>,
+    sleeps: &'a Sleeps,
 }
 
-impl Sites {
+impl<'a> Sites<'a> {
     /// Collects the sites of locks; those of condition variables and of what else threads sleep on are elsewhere.
-    pub(super) fn collect(recording: &Recording, pending: &Pending, sleeps: &Rc<Sleeps>) -> Sites {
+    pub(super) fn collect(recording: &Recording, pending: &Pending, sleeps: &'a Sleeps) -> Sites<'a> {
         let mut found: HashMap<Key, RawSite> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
             let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
@@ -53,12 +50,7 @@ impl Sites {
                 found.entry(key).or_insert_with(|| new(key, Op::Wake, at));
             }
             let site = found.entry(key).or_insert_with(|| new(key, op, address));
-            let detail = recording.detail(entry.detail);
-            if op == Op::Sleep {
-                site.sum.add_sleeps(entry, detail.as_ref());
-            } else {
-                site.sum.add(entry, detail.as_ref());
-            }
+            site.sum.add(entry, recording.detail(entry.detail).as_ref());
             pending.of_entry(index).for_each(|wait| site.sum.add_pending(wait.ticks, pending.ticks));
             site.entries.push(index);
         }
@@ -71,7 +63,7 @@ impl Sites {
             lock_ids: HashMap::new(),
             by_lock: HashMap::new(),
             by_entry: HashMap::new(),
-            sleeps: Rc::clone(sleeps),
+            sleeps,
         };
         all.index();
         all
@@ -110,7 +102,6 @@ impl Sites {
         left_out
     }
 
-    /// Returns the acquisitions of all locks.
     pub(super) fn acquisitions(&self) -> u64 {
         self.sites.iter().map(|site| site.sum.acquisitions).sum()
     }
@@ -124,7 +115,6 @@ impl Sites {
         self.lock_ids.get(&number).copied()
     }
 
-    /// Returns the site of an entry.
     pub(super) fn of_entry(&self, entry: usize) -> Option<SiteId> {
         self.by_entry.get(&entry).copied()
     }

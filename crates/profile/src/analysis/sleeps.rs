@@ -21,7 +21,7 @@ struct Place {
 
 /// Sleeps on the same thing.
 pub(super) struct Group {
-    kind: LockKind,
+    pub(super) kind: LockKind,
     /// A lock of the recording whose address it has.
     lock: u32,
     /// Calls that were to wake sleepers, and those that woke none.
@@ -41,7 +41,6 @@ pub(super) struct Sleeps {
 }
 
 impl Sleeps {
-    /// Collects them.
     pub(super) fn collect(recording: &Recording, symbols: &mut Symbols) -> Sleeps {
         let first = recording.locks.len() as u32;
         let mut sleeps = Sleeps { first, groups: Vec::new(), by_entry: HashMap::new(), wakers: HashMap::new() };
@@ -59,7 +58,7 @@ impl Sleeps {
             sleeps.by_entry.insert(index, (first + group, place.site));
             let sum = sleeps.groups[group as usize].sites.entry(place.site).or_default();
             let waits = entry.acquisitions + u64::from(entry.failed);
-            sum.add_sleeps(entry, recording.detail(entry.detail).as_ref());
+            sum.add(entry, recording.detail(entry.detail).as_ref());
             let known = main.entry(entry.lock).or_default();
             *known = (*known).max((waits, group));
         }
@@ -140,7 +139,6 @@ impl Sleeps {
         own.filter_map(|entry| recording.detail(entry.detail))
     }
 
-    /// Returns a group by its number.
     pub(super) fn of_number(&self, number: u32) -> Option<&Group> {
         self.groups.get(number.checked_sub(self.first)? as usize)
     }
@@ -156,10 +154,6 @@ impl Sleeps {
 }
 
 impl Group {
-    pub(super) fn kind(&self) -> LockKind {
-        self.kind
-    }
-
     /// Returns the lock whose address it has.
     pub(super) fn copy<'a>(&self, recording: &'a Recording) -> Option<&'a LockCopy> {
         recording.locks.get(self.lock as usize)

@@ -1,7 +1,7 @@
 //! What threads wait for in calls that are no lock's of ours or of pthread's, and where: by the functions on the call
 //! stack.
 
-use super::lock_classes::{kind_of, passes_on};
+use super::lock_classes::{is_of_c_library, kind_of, passes_on};
 use crate::model::{FrameId, LockKind};
 use crate::symbols::Symbols;
 use turnwise_recording::Class;
@@ -33,14 +33,17 @@ pub fn slept(symbols: &mut Symbols, calls: &[u64]) -> Slept {
             }
         }
     }
-    let call = calls.first().copied().unwrap_or(0);
+    let outside = |call: &&u64| {
+        let frames = symbols.of_return_address(**call);
+        !frames.iter().all(|id| is_of_c_library(symbols.frame(*id)))
+    };
+    let call = calls.iter().find(outside).or(calls.first()).copied().unwrap_or(0);
     let frames = symbols.of_return_address(call);
     Slept { kind, call, frames: symbols.distinguished(frames, call) }
 }
 
 /// Returns what a sleep is for, by the number of the call's class, and by what the functions tell: a semaphore or a
 /// join is what it is, whatever function calls it.
-#[must_use]
 pub fn slept_on(class: u32, by_name: Option<LockKind>) -> LockKind {
     let by_call = match class {
         class if class == Class::Semaphore as u32 => LockKind::Semaphore,

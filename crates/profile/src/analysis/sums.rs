@@ -150,21 +150,16 @@ fn merged(buckets: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 }
 
 impl Sum {
-    /// Adds a thread's operations on one lock from one site.
+    /// Adds a thread's operations on one lock from one site; of sleeps, nothing but their lengths is known.
     pub(super) fn add(&mut self, entry: &EntryCopy, detail: Option<&DetailCopy>) {
-        self.acquisitions += entry.acquisitions;
-        self.failed += u64::from(entry.failed);
-        self.inside.stolen += entry.timed_out_or_stolen;
-        if Op::split(entry.site).is_some_and(|(op, _)| op == Op::Read) {
+        let op = Op::split(entry.site).map(|(op, _)| op);
+        if op != Some(Op::Sleep) {
+            self.acquisitions += entry.acquisitions;
+            self.inside.stolen += entry.timed_out_or_stolen;
+        }
+        if op == Some(Op::Read) {
             self.reads += entry.acquisitions;
         }
-        if let Some(detail) = detail {
-            self.add_detail(detail);
-        }
-    }
-
-    /// Adds a thread's sleeps, of which nothing but their lengths is known.
-    pub(super) fn add_sleeps(&mut self, entry: &EntryCopy, detail: Option<&DetailCopy>) {
         self.failed += u64::from(entry.failed);
         if let Some(detail) = detail {
             self.add_detail(detail);
@@ -223,12 +218,10 @@ impl Sum {
         self.merged_hold.unwrap_or_else(|| self.holds.all(self.acquisitions, self.contended))
     }
 
-    /// Returns the ticks waited in total.
     pub(super) fn wait_ticks(&self) -> u64 {
         self.wait.sum
     }
 
-    /// Returns the distribution of all waits.
     pub(super) fn waits(&self, clock: Clock) -> Distribution {
         self.wait.distribution(clock)
     }

@@ -7,23 +7,20 @@ use crate::figures::scaled;
 use crate::model::{Blocked, Distribution, Episode, Profile, Site, SiteId, StackId, StackUsage};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::rc::Rc;
 use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_LOOKED, TALLY_OFF_CPU, TALLY_STACK};
 
-/// Fills in `sites`, `stacks`, `episodes` and `blocked`.
-pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
+/// Fills in `sites`, `episodes` and `blocked`.
+pub(super) fn fill(work: &mut Work, sites: &Sites, profile: &mut Profile) {
     let mut blocked = Vec::new();
     for (raw, id) in sites.sites.iter().zip(0..) {
-        let site = site(work, sites, raw, id, stacks, &mut blocked, profile);
-        profile.sites.push(site);
+        profile.sites.push(site(work, sites, raw, id, &mut blocked));
     }
     let known = |episode: &EpisodeCopy| {
         let site = sites.of_entry(work.recording.entry_at(episode.entry)?)?;
         Some((episode.clone(), site))
     };
     let known: Vec<_> = work.recording.episodes.iter().filter_map(known).collect();
-    profile.episodes =
-        known.iter().map(|(episode, site)| self::episode(work, sites, episode, *site, stacks, profile)).collect();
+    profile.episodes = known.iter().map(|(episode, site)| self::episode(work, sites, episode, *site)).collect();
     profile.episodes.sort_by_key(|episode| (episode.began_ns, episode.thread));
     profile.blocked = blocked;
     profile.blocked.sort_by_key(|pair| (Reverse(pair.wait_ns), pair.waiter, pair.holder));
@@ -31,21 +28,12 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
     profile.recording.episodes_dropped = work.recording.threads.iter().map(|thread| thread.dropped).sum();
 }
 
-fn site(
-    work: &mut Work,
-    sites: &Sites,
-    raw: &RawSite,
-    id: SiteId,
-    stacks: &mut Stacks,
-    blocked: &mut Vec<Blocked>,
-    profile: &mut Profile,
-) -> Site {
+fn site(work: &mut Work, sites: &Sites, raw: &RawSite, id: SiteId, blocked: &mut Vec<Blocked>) -> Site {
     let mut parts = Parts::default();
-    let pending = Rc::clone(&work.pending);
     for entry in &raw.entries {
-        for wait in pending.of_entry(*entry) {
+        for wait in work.pending.of_entry(*entry) {
             let wait_ns = work.clock.ns(wait.ticks);
-            add(&mut parts.stacks, stacks.id(work, wait.episode.stack, profile), 1, wait_ns);
+            add(&mut parts.stacks, work.stack(wait.episode.stack), 1, wait_ns);
             let holder = sites.holder(*entry, wait.episode.holder_site).filter(|_| wait.episode.holder > 0);
             add(&mut parts.holders, holder, 1, wait_ns);
         }
@@ -53,13 +41,13 @@ fn site(
         let Some(detail) = work.recording.detail(copy.detail) else { continue };
         if raw.op == Op::Sleep {
             let (waits, wait_ns) = (detail.wait.iter().map(|n| u64::from(*n)).sum(), work.clock.ns(detail.wait_sum));
-            add(&mut parts.stacks, stacks.id(work, copy.mutex_or_under as Ref, profile), waits, wait_ns);
+            add(&mut parts.stacks, work.stack(copy.mutex_or_under as Ref), waits, wait_ns);
         }
         for tally in work.recording.tallies(detail.tallies) {
             let (waits, wait_ns) = (tally.waits, work.clock.ns(tally.ticks));
             let holder = sites.holder(*entry, tally.key);
             match tally.kind {
-                TALLY_STACK => add(&mut parts.stacks, stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
+                TALLY_STACK => add(&mut parts.stacks, work.stack(tally.key as Ref), waits, wait_ns),
                 TALLY_HOLDER => add(&mut parts.holders, holder, waits, wait_ns),
                 TALLY_LOOKED => add(&mut parts.looks, holder, waits, 0),
                 TALLY_OFF_CPU => add(&mut parts.looks, holder, 0, waits),
@@ -105,7 +93,6 @@ fn add(parts: &mut HashMap<u32, (u64, u64)>, key: Option<u32>, first: u64, secon
 }
 
 impl Parts {
-    /// Returns the site's waits by holder.
     fn blocked(&self, waiter: SiteId) -> impl Iterator<Item = Blocked> {
         self.holders.iter().map(move |(holder, &(waits, wait_ns))| {
             let (looked, off) = self.looks.get(holder).copied().unwrap_or_default();
@@ -144,14 +131,7 @@ fn fit<K>(parts: &mut HashMap<K, (u64, u64)>, all: &Distribution, whole: bool) {
     }
 }
 
-fn episode(
-    work: &mut Work,
-    sites: &Sites,
-    episode: &EpisodeCopy,
-    site: SiteId,
-    stacks: &mut Stacks,
-    profile: &mut Profile,
-) -> Episode {
+fn episode(work: &mut Work, sites: &Sites, episode: &EpisodeCopy, site: SiteId) -> Episode {
     let entry = work.recording.entry_at(episode.entry);
     let last = work.recording.threads.len().saturating_sub(1) as u32;
     let holder = episode
@@ -162,31 +142,11 @@ fn episode(
     Episode {
         thread: episode.thread.min(last),
         site,
-        stack: stacks.id(work, episode.stack, profile),
+        stack: work.stack(episode.stack),
         began_ns: work.clock.since_start(episode.began),
         acquired_ns: end,
         released_ns: (episode.released != 0).then(|| work.clock.since_start(episode.released)),
         holder,
         acquired: episode.flags & ACQUIRED != 0,
-    }
-}
-
-/// The profile's stacks by their place in the recording.
-#[derive(Default)]
-pub(super) struct Stacks(HashMap<Ref, Option<StackId>>);
-
-impl Stacks {
-    /// Returns the stack at a place; it is created at the first request.
-    pub(super) fn id(&mut self, work: &mut Work, place: Ref, profile: &mut Profile) -> Option<StackId> {
-        if let Some(known) = self.0.get(&place) {
-            return *known;
-        }
-        let id = work.recording.stack(place).map(|addresses| {
-            let frames = addresses.iter().flat_map(|address| work.symbols.of_return_address(*address)).collect();
-            profile.stacks.push(frames);
-            profile.stacks.len() as StackId - 1
-        });
-        self.0.insert(place, id);
-        id
     }
 }

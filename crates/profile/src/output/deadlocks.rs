@@ -24,7 +24,6 @@ pub(crate) fn summary(deadlock: &Deadlock) -> String {
     }
 }
 
-/// Returns the whole sentence.
 pub(crate) fn sentence(deadlock: &Deadlock) -> String {
     let waits = &deadlock.waits;
     let shown = waits.iter().take(SHOWN).enumerate().map(|(place, wait)| {

@@ -1,9 +1,11 @@
-//! Folded stacks: a line for each stack, outermost frame first, and the microseconds that it waited.
+//! Folded stacks: a line for each stack, outermost frame first, and the microseconds that it waited; and the flame
+//! graph of them.
 
 use super::stacks;
 use crate::model::{Frame, Profile};
 use crate::text::lines::plain;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use inferno::flamegraph::{self, Options};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -15,7 +17,7 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
 }
 
 /// Returns the lines, sorted. The innermost frame of each is the lock, in brackets.
-pub(super) fn lines(profile: &Profile) -> Vec<String> {
+fn lines(profile: &Profile) -> Vec<String> {
     let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for wait in stacks::waits(profile) {
         let lock = &profile.locks[profile.sites[wait.site as usize].lock as usize];
@@ -40,6 +42,32 @@ fn escaped(name: &str) -> String {
         return "?".to_owned();
     }
     plain(name).replace(';', ":")
+}
+
+/// Writes a flame graph of them.
+pub(super) fn flame(profile: &Profile, to: &mut dyn Write) -> Result<()> {
+    let mut lines = lines(profile);
+    if lines.is_empty() {
+        // An empty graph is refused; a page that states so is more useful than a failure.
+        lines.push("no thread waited for a lock 1".to_owned());
+        let mut graph = Vec::new();
+        draw(profile, &lines, &mut graph)?;
+        let graph =
+            String::from_utf8_lossy(&graph).replace("(1 us, 100%)", "(0 us)").replace("(1 us, 100.00%)", "(0 us)");
+        return Ok(to.write_all(graph.as_bytes())?);
+    }
+    draw(profile, &lines, to)
+}
+
+fn draw(profile: &Profile, lines: &[String], to: &mut dyn Write) -> Result<()> {
+    let mut options = Options::default();
+    options.title = "Time that threads waited for locks".to_owned();
+    options.subtitle = Some(plain(&profile.program.command.join(" ")));
+    options.count_name = "us".to_owned();
+    // A stack has the same colours in every run.
+    options.hash = true;
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
+        .context("the flame graph could not be drawn")
 }
 
 #[cfg(test)]

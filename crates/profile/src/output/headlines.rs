@@ -15,7 +15,6 @@ const NO_LOCKS: &str = "It took no pthread lock. Those of Go, and of static and 
 const NOTHING: &str = "Of the rest, no wait for a lock was recorded.";
 
 /// Returns the five most important lines, the most important first; fewer if there is less to report.
-#[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
     let mut lines: Vec<String> = deadlocks::sentences(profile).collect();
     lines.extend(profile.recording.missing.iter().cloned());
@@ -90,7 +89,6 @@ pub(crate) fn others(profile: &Profile) -> Option<String> {
 }
 
 /// Returns whether the program took no lock that the recorder sees.
-#[must_use]
 pub fn took_none(profile: &Profile) -> bool {
     let unused = |lock: &Lock| lock.usage.acquisitions == 0 && lock.usage.wait.count == 0;
     let known = &profile.recording;

@@ -1,7 +1,7 @@
 //! A profile as JSON, and back.
 
 use super::headlines::thread_ns;
-use super::{check, headlines, plausible};
+use super::{check, headlines};
 use crate::advice::advise;
 use crate::figures::share;
 use crate::model::{Profile, SCHEMA};
@@ -89,7 +89,7 @@ pub fn read(text: &[u8]) -> Result<Profile> {
     check::references(&profile).context(
         "this profile refers to things that it does not contain; write it again with `turnwise profile --json FILE`",
     )?;
-    plausible::sums(&profile)
+    check::sums(&profile)
         .context("this profile has impossible figures; write it again with `turnwise profile --json FILE`")?;
     Ok(profile)
 }

@@ -3,7 +3,6 @@
 mod check;
 pub(crate) mod deadlocks;
 mod firefox;
-mod flame;
 mod folded;
 pub(crate) mod headlines;
 mod html;
@@ -11,7 +10,6 @@ pub mod json;
 pub(crate) mod names;
 pub mod page;
 mod perfetto;
-mod plausible;
 mod pprof;
 mod protobuf;
 pub mod scaling;
@@ -42,7 +40,7 @@ pub const FORMATS: &[Format] = &[
     format("json", "All data of the profile, for programs, and for `--from`", json::write),
     format("html", "A page with tables, flame graph and timelines: one file, works offline", html::write),
     format("folded", "Wait time (us) by stack, a line each, for flame graph tools", folded::write),
-    format("flame", "Wait time by stack, as an SVG to click through in a browser", flame::write),
+    format("flame", "Wait time by stack, as an SVG to click through in a browser", folded::flame),
     format(
         "pprof",
         "For `go tool pprof` and other tools that read its format: contentions, delay, hold time",
@@ -62,11 +60,10 @@ impl Format {
 /// Checks that everything a profile refers to exists, and that its figures can be added up.
 pub(crate) fn sound(profile: &Profile) -> Result<()> {
     check::references(profile)?;
-    plausible::sums(profile)
+    check::sums(profile)
 }
 
 /// Returns the format with this flag.
-#[must_use]
 pub fn by_flag(flag: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.flag == flag)
 }

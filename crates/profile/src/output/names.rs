@@ -2,6 +2,7 @@
 
 use crate::analysis::{is_lock_class, is_wrapper};
 use crate::model::{Frame, FrameId, Profile, Site};
+use crate::text::lines::without_middle;
 
 /// The length above which names are cut in the middle where every event would repeat them: templates reach thousands.
 const LONGEST: usize = 240;
@@ -139,13 +140,7 @@ pub(crate) fn cut(name: &str) -> String {
 }
 
 fn cut_to(name: &str, longest: usize) -> String {
-    let length = name.chars().count();
-    if length <= longest {
-        return name.to_owned();
-    }
-    let start: String = name.chars().take(longest / 2).collect();
-    let end: String = name.chars().skip(length - longest / 2 + 1).collect();
-    format!("{start}…{end}")
+    if name.chars().count() <= longest { name.to_owned() } else { without_middle(name, longest) }
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ pub struct Page<'a> {
 
 impl Page<'_> {
     /// Returns the page as a file.
-    #[must_use]
     pub fn text(&self) -> String {
         let script = format!("\"use strict\";\n(() => {{\n{COMMON}\n{}}})();\n", self.scripts.concat());
         let style = [THEME, self.style].concat();
@@ -42,7 +41,6 @@ fn inert(json: &str) -> String {
 }
 
 /// Escapes the text so that no part of it is taken for HTML, or for a placeholder of a template.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('{', "&#123;")
 }

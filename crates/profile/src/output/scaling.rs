@@ -6,7 +6,6 @@ use crate::template::{self, Serde, context};
 
 /// Returns one sentence for each design, on the lock that becomes the wall; then the model's error; then its limits. A
 /// model with a large error where it can be checked names no lock.
-#[must_use]
 pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let lock = |lock: u32| names::lock_in_sentence(&profile.locks[lock as usize].name);
     let designs = scaling.designs.iter().map(|design| {

@@ -6,11 +6,9 @@ use crate::model::{FrameId, Profile, Site, SiteId};
 
 /// Waits that had one stack.
 pub(super) struct WaitStack<'a> {
-    /// The call site.
     pub(super) site: SiteId,
     /// The frames, innermost first.
     pub(super) frames: &'a [FrameId],
-    /// The number of waits.
     pub(super) waits: u64,
     /// Their total time.
     pub(super) wait_ns: u64,

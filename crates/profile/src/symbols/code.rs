@@ -32,7 +32,6 @@ struct Line {
 
 impl Code {
     /// Reads all of the file at a path, or of its debug file; damaged parts are left out.
-    #[must_use]
     pub fn read(path: &Path) -> Code {
         let mut code = Code::default();
         let Ok(file) = open(path) else { return code };
@@ -73,14 +72,12 @@ impl Code {
     }
 
     /// Returns the code of functions whose linker name is wanted.
-    #[must_use]
     pub fn functions(&self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(&str, &[Range<u64>])> {
         let all = self.functions.iter().filter(|(name, _)| wanted(name));
         all.map(|(name, ranges)| (name.as_str(), ranges.as_slice())).collect()
     }
 
     /// Returns the code of these lines of a file; `file` is the end of its path.
-    #[must_use]
     pub fn lines(&self, file: &str, first: u64, last: u64) -> Vec<Range<u64>> {
         let wanted: Vec<bool> = self.files.iter().map(|path| is_end_of_path(file, path)).collect();
         let all = self.lines.iter().filter(|line| wanted[line.file] && (first..=last).contains(&line.line));
@@ -94,7 +91,6 @@ impl Code {
 }
 
 /// Returns whether `end` is `path`, or its last parts.
-#[must_use]
 pub fn is_end_of_path(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }

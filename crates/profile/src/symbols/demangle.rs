@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use turnwise_present::printable;
 
 /// Returns the name as its author wrote it, with the types of its parameters; other names stay unchanged.
-#[must_use]
 pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
     match addr2line::demangle_auto(Cow::Borrowed(mangled), None) {
         Cow::Borrowed(same) => printable(same),
@@ -14,7 +13,6 @@ pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
 }
 
 /// Demangles a name of C++ (without parameters: with file and line they only take room) or Rust; others stay unchanged.
-#[must_use]
 pub fn without_parameters(mangled: &str) -> String {
     // Versions of dynamic symbols: `pthread_create@@GLIBC_2.34`.
     let plain = mangled.split('@').next().unwrap_or(mangled);

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use turnwise_present::printable;
 use xz4rust::{XzDecoder, XzReader};
 
-/// The symbols of a file.
 pub(super) struct SymbolFile {
     /// The loaders, the debug file's first, if there is one.
     pub(super) loaders: Vec<Loader>,

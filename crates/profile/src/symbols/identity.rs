@@ -60,7 +60,6 @@ impl Stamp {
 
 impl Identity {
     /// Returns the identity of a file that is currently the right one.
-    #[must_use]
     pub fn of(file: &File) -> Identity {
         match build_id(file) {
             Some(id) => Identity::BuildId(id),
@@ -101,7 +100,6 @@ impl Module {
     }
 
     /// Returns the checksum of its file, if that is the one that was mapped and only its bytes can identify it later.
-    #[must_use]
     pub fn checksum(&self) -> Option<u32> {
         match self.identity {
             Identity::Stamp(_) | Identity::UnchangedSince(_) => checksum(&*self.open().ok()?).ok(),

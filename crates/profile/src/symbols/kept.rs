@@ -28,7 +28,6 @@ impl Kept {
     }
 
     /// Returns the file of a module, if it was kept.
-    #[must_use]
     pub fn file(&self, module: &Module) -> Option<Arc<File>> {
         let is_it = |(known, file): &&(Module, Arc<File>)| is_same(known, module) && module.identity.fits(file);
         self.files.iter().find(is_it).map(|(_, file)| Arc::clone(file))

@@ -55,7 +55,6 @@ pub struct Variable {
 impl Symbols {
     /// Returns the symbols of a program into which these files were mapped. If several were at an address in turn, the
     /// address states which is meant ([`turnwise_recording::marked`]); otherwise it is the last.
-    #[must_use]
     pub fn new(modules: Vec<Module>) -> Symbols {
         let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
         Symbols { modules, in_order: false, frames: IndexSet::new(), known: HashMap::new() }
@@ -63,7 +62,6 @@ impl Symbols {
 
     /// Returns symbols for addresses whose mark is the number of files unloaded there before: without one, the first is
     /// meant.
-    #[must_use]
     pub fn in_order(modules: Vec<Module>) -> Symbols {
         Symbols { in_order: true, ..Symbols::new(modules) }
     }
@@ -110,7 +108,6 @@ impl Symbols {
     }
 
     /// Returns the variable at `address`.
-    #[must_use]
     pub fn variable(&self, address: u64) -> Option<Variable> {
         let (module, file, address) = self.module_of(address)?;
         let (name, offset) = file.variable(address.wrapping_sub(module.base))?;
@@ -133,7 +130,6 @@ impl Symbols {
     }
 
     /// Returns a frame by its number.
-    #[must_use]
     pub fn frame(&self, id: FrameId) -> &Frame {
         &self.frames[id as usize]
     }

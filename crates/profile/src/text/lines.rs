@@ -11,7 +11,6 @@ const LEAST: usize = 10;
 
 /// Shortens `name` to at most `columns` columns: modules are removed first, then its middle, as names differ at both
 /// ends. Control characters are replaced.
-#[must_use]
 pub fn shortened(name: &str, columns: usize) -> String {
     let name = plain(name);
     if width(&name) <= columns {
@@ -21,6 +20,11 @@ pub fn shortened(name: &str, columns: usize) -> String {
     if width(&name) <= columns {
         return name;
     }
+    without_middle(&name, columns)
+}
+
+/// Cuts a name that is longer than `columns` columns in its middle.
+pub(crate) fn without_middle(name: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let end: Vec<char> = beginning(name.chars().rev(), room / 2);
     let start = beginning(name.chars(), room - room / 2);
@@ -59,7 +63,6 @@ pub(crate) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
 }
 
 /// Returns the room for each name: those that need less than an equal part leave the rest to the longer ones.
-#[must_use]
 pub fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&name| wanted[name]);

@@ -3,8 +3,7 @@
 pub(crate) mod lines;
 
 use crate::model::{
-    Awaited, Condition, CycleStep, Distribution, Ending, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step,
-    Usage,
+    Awaited, Condition, CycleStep, Distribution, FrameId, Lock, LockId, LockKind, Method, Profile, Site, Step, Usage,
 };
 use crate::output::names::{base, callers, is_root};
 use crate::output::{deadlocks, headlines};
@@ -26,7 +25,6 @@ const BESIDE: usize = 60;
 const COURSE: usize = 48;
 
 /// Formats the report for a terminal.
-#[must_use]
 pub fn report(profile: &Profile) -> String {
     lines::within(&Words::of(include_str!("../../assets/report.jinja")).render(facts(profile)))
 }
@@ -41,7 +39,6 @@ fn facts(profile: &Profile) -> Value {
     context! {
         program => Serde(&profile.program),
         command => profile.program.command.join(" "),
-        ending => ending(profile.program.ending),
         deadlocks => deadlocks::sentences(profile).collect::<Vec<_>>(),
         others => headlines::others(profile),
         is_used => is_used(profile),
@@ -168,16 +165,6 @@ fn usage(usage: &Usage) -> Value {
     // The measured holds are mostly contended ones: the mean comes from the sum over all.
     let mean_hold = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
     context! { wait => times(&usage.wait), hold => times(&usage.hold), mean_hold, ..Serde(usage) }
-}
-
-fn ending(ending: Ending) -> String {
-    match ending {
-        Ending::Running => ", still running".to_owned(),
-        Ending::Exited(0) => String::new(),
-        Ending::Ended => ", exit status not known".to_owned(),
-        Ending::Exited(status) => format!(", exit status {status}"),
-        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
-    }
 }
 
 fn kind(kind: LockKind) -> &'static str {

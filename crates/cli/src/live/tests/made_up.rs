@@ -16,7 +16,7 @@ pub(crate) fn id(address: u64) -> LockId {
 
 /// Returns a lock for which `waits` waits of 1 to 2 us have ended.
 pub(crate) fn lock(address: u64, waits: u64) -> Lock {
-    let mut histogram = [0; super::figures::BUCKETS];
+    let mut histogram = [0; super::counted::BUCKETS];
     histogram[10] = waits;
     let totals = Totals {
         waits,

@@ -6,7 +6,7 @@ use crate::live::Modules;
 use crate::preload::Library;
 use crate::profile::futex::{about, ending};
 use crate::profile::started::{Ended, spawn, wait_beside};
-use crate::program::check_interposable;
+use crate::program::native_of;
 use crate::target::Target;
 use crate::variant::Variant;
 use anyhow::{Context, Result};
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// Runs a program on these locks for at most this time, and records its waits; returns the profile and how it ended.
 pub(in crate::profile) fn run(locks: &Variant, target: &Target, time: Option<Duration>) -> Result<(Profile, Ended)> {
-    check_interposable(&target.path).context("--waits")?;
+    native_of(&target.path).context("--waits")?;
     let mut command = target.start();
     locks.apply(&Library::install()?, &mut command);
     let (started, started_ns) = (SystemTime::now(), now_ns());

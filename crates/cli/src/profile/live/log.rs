@@ -25,7 +25,6 @@ pub(super) type Place = (u64, Kind, u64);
 /// The index in [`Log::stacks`].
 pub(super) type Stack = usize;
 
-/// A wait that is kept.
 pub(super) struct Kept {
     pub(super) wait: Recorded,
     pub(super) stack: Stack,
@@ -42,7 +41,6 @@ pub(super) struct Life {
     pub(super) waits: Sum,
 }
 
-/// All records so far.
 #[derive(Default)]
 pub(super) struct Log {
     began_ns: u64,

@@ -14,7 +14,6 @@ use turnwise_profile::model::{
 };
 use turnwise_profile::waits::{Key, Waits};
 
-/// Makes the profile.
 pub(super) fn profile(seen: &Seen, program: Program) -> Profile {
     let snapshot = &seen.last.snapshot;
     let mut maker = Maker {
@@ -192,7 +191,7 @@ impl<'a> Maker<'a> {
     }
 
     fn finish(self, program: Program) -> Profile {
-        let (pid, duration_ns, left_out) = (self.seen.last.snapshot.pid, self.duration_ns(), self.waits.left_out);
+        let (pid, duration_ns) = (self.seen.last.snapshot.pid, self.duration_ns());
         let (mut profile, troubles) = self.waits.finish();
         profile.awaited = self.awaited;
         profile.awaited.iter_mut().for_each(|one| one.address = unnumbered(one.address));
@@ -209,7 +208,7 @@ impl<'a> Maker<'a> {
             ..profile.recording
         };
         profile.deadlocks = remarks::deadlocks(self.seen, &profile);
-        profile.recording.remarks = remarks::of(self.seen, &profile, left_out, troubles);
+        profile.recording.remarks = remarks::of(self.seen, &profile, troubles);
         profile.locks.iter_mut().for_each(|lock| lock.address = unnumbered(lock.address));
         profile
     }

@@ -86,7 +86,8 @@ pub(super) fn attached(channel: &Channel, time: Option<Duration>) -> Result<Prof
     let seen = observed(channel, Some(recorder), first, is_over).with_context(context)?;
     let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
     let mut about = futex::about(program, started, ending);
-    about.policy = policy(pid);
+    // Without a policy of its own, a policy file's rules decide.
+    about.policy = channel.policy().map_or("a policy file's", |policy| policy.name()).to_owned();
     Ok(maker::profile(&seen, about))
 }
 
@@ -151,21 +152,6 @@ fn next_period(period_ns: u64, taken: usize) -> u64 {
         _ => period_ns,
     };
     next.clamp(SHORTEST_NS, LONGEST_NS)
-}
-
-/// Returns the locks with which a process was started.
-fn policy(pid: u32) -> String {
-    use turnwise_preload_abi::environment::{LOCK, POLICY_TABLE};
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let value = |name: &str| {
-        let named = |line: &[u8]| Some(line.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec());
-        environment.split(|byte| *byte == 0).find_map(named).filter(|value| !value.is_empty())
-    };
-    match (value(POLICY_TABLE), value(LOCK)) {
-        (Some(_), _) => "a policy file's".to_owned(),
-        (None, Some(name)) => String::from_utf8_lossy(&name).into_owned(),
-        (None, None) => "adaptive".to_owned(),
-    }
 }
 
 /// Returns other processes that run the same program, and have live views.

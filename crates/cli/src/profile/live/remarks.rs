@@ -14,7 +14,7 @@ const SHOWN: usize = 4;
 /// The age below which a cycle of waits may be spurious.
 const SETTLED_NS: u64 = 50_000_000;
 
-pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<String>) -> Vec<String> {
+pub(super) fn of(seen: &Seen, profile: &Profile, troubles: Vec<String>) -> Vec<String> {
     let (log, (lost, no_stack)) = (&seen.log, seen.losses);
     let (before, after) = (&seen.first.snapshot.lost, &seen.last.snapshot.lost);
     let mut remarks: Vec<String> = still_waiting(seen, profile).into_iter().collect();
@@ -25,7 +25,7 @@ pub(super) fn of(seen: &Seen, profile: &Profile, left_out: usize, troubles: Vec<
             holds => log.holds.values().map(|hold| hold.totals().0).sum::<u64>(),
             with_holder => log.with_holder,
             holders_unknown => log.holders_unknown,
-            lost, no_stack, left_out,
+            lost, no_stack,
             waits => after.waits.saturating_sub(before.waits),
             nested => after.nested.saturating_sub(before.nested),
             threads => after.threads,

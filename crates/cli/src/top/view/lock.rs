@@ -3,7 +3,7 @@
 use super::super::app::App;
 use super::super::columns::{held, length, thread_name, waiting, whole};
 use super::Look;
-use crate::live::{BUCKETS, Graph, LockId, LockView, Names, Row, ThreadView, View, lower_bound};
+use crate::live::{BUCKETS, LockId, LockView, Names, Row, ThreadView, View, lower_bound};
 use crate::setting::shown;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -134,7 +134,10 @@ fn waiters(view: &View, names: &mut Names, row: &Row, look: &Look, width: usize)
     waiting.sort_by_key(|thread| std::cmp::Reverse(thread.waiting.as_ref().map(|waiting| waiting.for_ns)));
     for thread in waiting.iter().take(WAITERS) {
         let Some(of) = &thread.waiting else { continue };
-        let blocked = Graph::of(view, thread.process).waiting_for(thread.tid).len();
+        let is_for_it = |other: &&ThreadView| {
+            other.process == thread.process && other.waiting.as_ref().is_some_and(|of| of.owner == Some(thread.tid))
+        };
+        let blocked = view.threads.iter().filter(is_for_it).count();
         let blocks = if blocked > 0 { format!(", and blocks {blocked}") } else { String::new() };
         let site = names.site(thread.process, of.site);
         let line = format!("  {} {} {site}{blocks}", thread_name(&thread.name, thread.tid), time(of.for_ns as f64));

@@ -31,7 +31,6 @@ const HELP: &[(&str, &str)] = &[
     ("q Ctrl-C", "end"),
 ];
 
-/// Draws everything.
 pub(super) fn draw(frame: &mut Frame, app: &mut App, look: &Look) {
     let head = head(app, look, frame.area().width);
     let [top, body, foot] =

@@ -1,7 +1,7 @@
 //! The threads: what they wait for, and how many wait for them.
 
 use super::super::app::App;
-use super::super::columns::{fitting, thread_name};
+use super::super::columns::{fitting, name_of, thread_name};
 use super::Look;
 use crate::live::{Names, ThreadView, View};
 use ratatui::Frame;
@@ -68,10 +68,7 @@ fn line(view: &View, names: &mut Names, thread: &ThreadView, blocks: usize, seve
         return [name, "-".to_owned(), String::new(), String::new(), blocks, String::new()];
     };
     let lock = format!("{} ({})", names.lock(waiting.lock, waiting.site), waiting.wanted);
-    let owner = waiting.owner.map_or_else(
-        || "-".to_owned(),
-        |tid| thread_name(view.thread(thread.process, tid).map_or("", |owner| &owner.name), tid),
-    );
+    let owner = waiting.owner.map_or_else(|| "-".to_owned(), |tid| name_of(view, thread.process, tid));
     [name, lock, time(waiting.for_ns as f64), owner, blocks, names.site(thread.process, waiting.site)]
 }
 

@@ -22,13 +22,10 @@ use super::Finding;
 use super::context::Context;
 use crate::model::{Lock, LockId};
 
-/// A rule, by its subject.
 pub(super) enum Rule {
-    /// Judges one lock.
     Lock(fn(&Context, LockId, &Lock) -> Option<Finding>),
     /// Judges one lock, if threads wait for it long enough to matter.
     BusyLock(fn(&Context, LockId, &Lock) -> Option<Finding>),
-    /// Judges the program.
     Program(fn(&Context) -> Vec<Finding>),
 }
 use Rule::{BusyLock, Program};

@@ -24,23 +24,15 @@ fn four(times: &Distribution, sum_ns: u64) -> [u64; 4] {
 
 /// Returns the figures of a lock, a site or a thread; unknown ones are null.
 fn figures(usage: &Usage) -> Value {
-    let events = &usage.events;
-    json!({
-        "acquisitions": usage.acquisitions,
-        "reads": usage.reads,
-        "contended": usage.contended,
-        "failed": usage.failed,
-        "wait": four(&usage.wait, usage.wait.sum_ns),
-        "hold": four(&usage.hold, usage.hold_total_ns),
-        "sleeps": events.sleeps,
-        // There may be more sleeps: not all waits were watched.
-        "sleeps_least": events.watched < usage.contended,
-        "steals": events.steals,
-        "handoffs": events.handoffs,
-        "spins_won": events.spins_won,
-        "spins_off_cpu": events.spins_off_cpu,
-        "spins_timed_out": events.spins_timed_out,
-    })
+    let Usage { acquisitions, reads, contended, failed, events, .. } = usage;
+    let mut figures = json!(events);
+    // There may be more sleeps: not all waits were watched.
+    figures["sleeps_least"] = (events.watched < *contended).into();
+    let counts = [("acquisitions", acquisitions), ("reads", reads), ("contended", contended), ("failed", failed)];
+    counts.into_iter().for_each(|(name, count)| figures[name] = json!(count));
+    figures["wait"] = json!(four(&usage.wait, usage.wait.sum_ns));
+    figures["hold"] = json!(four(&usage.hold, usage.hold_total_ns));
+    figures
 }
 
 /// Returns how long threads waited for each of the first locks in each step, if all waits were kept individually: a
@@ -142,32 +134,23 @@ pub(super) fn threads(profile: &Profile) -> Vec<Value> {
 
 pub(super) fn blocked(profile: &Profile, strings: &mut Strings) -> Vec<Value> {
     let rows = profile.blocked.iter().take(MOST_ROWS).map(|pair| {
-        json!({
-            "lock": strings.lock(profile, profile.sites[pair.holder as usize].lock),
-            "waiter": strings.site(profile, pair.waiter),
-            "holder": strings.site(profile, pair.holder),
-            "waits": pair.waits,
-            "wait_ns": pair.wait_ns,
-            "looked": pair.looked,
-            "holder_off_cpu": pair.holder_off_cpu,
-        })
+        let mut row = json!(pair);
+        row["lock"] = strings.lock(profile, profile.sites[pair.holder as usize].lock).into();
+        row["waiter"] = strings.site(profile, pair.waiter).into();
+        row["holder"] = strings.site(profile, pair.holder).into();
+        row
     });
     rows.collect()
 }
 
 pub(super) fn conditions(profile: &Profile, strings: &mut Strings) -> Vec<Value> {
     let rows = profile.conditions.iter().take(MOST_ROWS).map(|condition| {
-        json!({
-            "name": names::cut(&condition.name),
-            "address": format!("{:#x}", condition.address),
-            "mutex": condition.mutex.map(|lock| strings.lock(profile, lock)),
-            "waits": condition.waits,
-            "timed_out": condition.timed_out,
-            "signals": condition.signals,
-            "broadcasts": condition.broadcasts,
-            "woken_for_nothing": condition.woken_for_nothing,
-            "wait": four(&condition.wait, condition.wait.sum_ns),
-        })
+        let mut row = json!(condition);
+        row["name"] = names::cut(&condition.name).into();
+        row["address"] = format!("{:#x}", condition.address).into();
+        row["mutex"] = json!(condition.mutex.map(|lock| strings.lock(profile, lock)));
+        row["wait"] = json!(four(&condition.wait, condition.wait.sum_ns));
+        row
     });
     rows.collect()
 }

@@ -13,7 +13,6 @@ pub(super) struct Strings {
 }
 
 impl Strings {
-    /// Numbers a text.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         self.all.insert_full(text.to_owned()).0 as u32
     }

@@ -6,7 +6,6 @@ use crate::figures::count;
 use crate::model::{Episode, LockId, Profile};
 use serde::Serialize;
 
-/// The number of locks that have a timeline.
 const MOST_LOCKS: usize = 16;
 /// The number of waits in the timeline of the first lock, and of another; the longest are kept.
 const MOST_WAITS: [usize; 2] = [10_000, 3_000];

@@ -13,13 +13,11 @@ use crate::template::{self, context};
 use minijinja::value::Serde;
 use serde_json::{Value, json};
 
-/// Returns the page's title.
 pub(super) fn title(profile: &Profile) -> String {
     let name = profile.program.command.first().map_or("program", |command| names::base(command));
     format!("Locks of {}", names::brief(name))
 }
 
-/// Returns the page's data.
 pub(super) fn data(profile: &Profile) -> Value {
     let (mut strings, mut omitted) = (Strings::default(), rows_left_out(profile));
     let advice = advice::advise(profile);
@@ -72,23 +70,16 @@ fn rows_left_out(profile: &Profile) -> Vec<String> {
 }
 
 fn program(profile: &Profile) -> Value {
-    let program = &profile.program;
-    json!({
-        "command": program.command.join(" "),
-        "pid": program.pid,
-        "started_unix_s": program.started_unix_s,
-        "duration_ns": program.duration_ns,
-        "ending": match program.ending {
-            Ending::Running => "still running when the recording ended".to_owned(),
-            Ending::Exited(0) => "exited with success".to_owned(),
-            Ending::Ended => "ended; its exit status is not known".to_owned(),
-            Ending::Exited(status) => format!("exited with status {status}"),
-            Ending::Signalled(signal) => format!("ended by signal {signal}"),
-        },
-        "policy": program.policy,
-        "cpus": program.cpus,
-        "machine": program.machine,
-    })
+    let mut program = json!(profile.program);
+    program["command"] = profile.program.command.join(" ").into();
+    program["ending"] = match profile.program.ending {
+        Ending::Running => "still running when the recording ended".into(),
+        Ending::Exited(0) => "exited with success".into(),
+        Ending::Ended => "ended; its exit status is not known".into(),
+        Ending::Exited(status) => format!("exited with status {status}").into(),
+        Ending::Signalled(signal) => format!("ended by signal {signal}").into(),
+    };
+    program
 }
 
 /// Returns the scaling curve. Points: CPUs, acquisitions a second, share of the time waited, the lock's name.

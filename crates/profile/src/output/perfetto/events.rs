@@ -2,7 +2,7 @@
 
 use super::message::{Annotation, Kind, TrackEvent};
 use super::tracks::Tracks;
-use super::{HOLDER, HOLDER_SITE, Iids, SITE, flows};
+use super::{HOLDER, HOLDER_SITE, Iids, SITE};
 use crate::model::{Episode, LockId, Profile};
 
 /// One end of a slice, or a change of a counter. They are in order of time; ends come before begins of the same moment.
@@ -49,7 +49,7 @@ fn waits(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
 }
 
 fn holds(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
-    let releases = flows::releases(profile);
+    let releases = releases(profile);
     let mut let_in = vec![Vec::new(); profile.episodes.len()];
     for (waiter, holder) in releases.iter().enumerate() {
         holder.iter().for_each(|&holder| let_in[holder].push(flow(waiter)));
@@ -79,7 +79,6 @@ fn flow(waiter: usize) -> u64 {
     waiter as u64 + 1
 }
 
-/// Returns an event on a track, with a name and notes.
 fn on(track: u64, name: u64, notes: Vec<Annotation>) -> TrackEvent {
     let (track_uuid, name_iid) = (Some(track), Some(name));
     TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() }
@@ -116,4 +115,26 @@ fn waiters(profile: &Profile, tracks: &mut Tracks) -> Vec<Event> {
         events.push(Event { at, rank: 2, event });
     }
     events
+}
+
+/// Returns for each wait (by its number) the wait whose hold ended last before it was over: its release let this one
+/// in. Only holds that follow a wait are known individually.
+fn releases(profile: &Profile) -> Vec<Option<usize>> {
+    let lock_of = |number: usize| profile.sites[profile.episodes[number].site as usize].lock as usize;
+    let mut held: Vec<Vec<(u64, usize)>> = vec![Vec::new(); profile.locks.len()];
+    for (number, episode) in profile.episodes.iter().enumerate() {
+        if let (true, Some(released)) = (episode.acquired, episode.released_ns) {
+            held[lock_of(number)].push((released, number));
+        }
+    }
+    held.iter_mut().for_each(|holds| holds.sort_unstable());
+    let numbered = profile.episodes.iter().enumerate();
+    let release = numbered.map(|(number, episode)| {
+        let holds = &held[lock_of(number)];
+        let after = holds.partition_point(|&(released, _)| released <= episode.acquired_ns);
+        let (released, holder) = *holds[..after].last()?;
+        let other = profile.episodes[holder].thread != episode.thread;
+        (episode.acquired && other && released >= episode.began_ns).then_some(holder)
+    });
+    release.collect()
 }

@@ -4,7 +4,6 @@
 //! These are the waits that were kept individually, with the holds that followed them.
 
 mod events;
-mod flows;
 mod message;
 mod tracks;
 

@@ -26,7 +26,6 @@ impl Lanes {
     }
 }
 
-/// The subject of a track.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Of {
     /// The thread's own track, which has its first lane of waits.
