@@ -9,7 +9,7 @@ use crate::verdict::Verdict;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// One lock under one scenario.
@@ -65,25 +65,12 @@ impl Cell {
     }
 
     /// Runs in a child, which is `exe` (this crate's binary).
-    ///
-    /// # Errors
-    /// The child cannot be started or waited for.
-    pub fn run_in_child(
-        &self,
-        exe: &Path,
-        seed: u64,
-        work: (Duration, u64),
-        patience: Duration,
-    ) -> std::io::Result<Ended> {
+    fn run_in_child(&self, exe: &Path, seed: u64, work: (Duration, u64), patience: Duration) -> std::io::Result<Ended> {
         let started = Instant::now();
-        let mut child = Command::new(exe)
-            .args(self.arguments(seed, work, patience).split(' '))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(exe);
+        command.args(self.arguments(seed, work, patience).split(' '));
         // The child's watchdog ends a hang; this is for a watchdog that hangs.
-        let (status, output) = wait_for(&mut child, work.0 + patience * 2 + BEFORE_AND_AFTER)?;
+        let (status, output) = run(&mut command, work.0 + patience * 2 + BEFORE_AND_AFTER)?;
         let verdict = match status.signal() {
             Some(libc::SIGKILL) => Verdict::Hang,
             _ => Verdict::of(status, &output),
@@ -170,23 +157,19 @@ impl Cell {
 }
 
 /// How a child ended.
-pub struct Ended {
-    /// What it means.
-    pub verdict: Verdict,
-    /// Exit status or signal.
-    pub status: ExitStatus,
-    /// What it printed.
-    pub output: String,
-    /// How long it ran.
-    pub took: Duration,
+struct Ended {
+    verdict: Verdict,
+    status: ExitStatus,
+    output: String,
+    took: Duration,
 }
 
-/// Waits for a child and its output; kills it after `limit`, not counting time for which this process was stopped.
-fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
-    let mut errors = child.stderr.take().expect("piped");
-    let mut stdout = child.stdout.take().expect("piped");
-    let errors = std::thread::spawn(move || read_all(&mut errors));
-    let stdout = std::thread::spawn(move || read_all(&mut stdout));
+/// Runs a child, and returns its output; kills it after `limit`, not counting time for which this process was stopped.
+fn run(command: &mut Command, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (errors, stdout) = (child.stderr.take(), child.stdout.take());
+    let errors = std::thread::spawn(move || read_all(errors));
+    let stdout = std::thread::spawn(move || read_all(stdout));
     let mut waited = Duration::ZERO;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -199,15 +182,13 @@ fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, 
         std::thread::sleep(Duration::from_millis(5));
         waited += looked.elapsed().min(STOPPED);
     };
-    let mut output = errors.join().unwrap_or_default();
-    output += &stdout.join().unwrap_or_default();
-    Ok((status, output))
+    Ok((status, errors.join().unwrap_or_default() + &stdout.join().unwrap_or_default()))
 }
 
-fn read_all(from: &mut impl Read) -> String {
+fn read_all(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     // A broken pipe cuts the output short; the status still gives the verdict.
-    let _ = from.read_to_end(&mut bytes);
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -217,9 +198,7 @@ mod tests {
 
     #[test]
     fn a_child_that_does_not_end_is_killed() {
-        let mut child =
-            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sleep");
-        let (status, _) = wait_for(&mut child, Duration::from_millis(20)).expect("waited for");
+        let (status, _) = run(Command::new("sleep").arg("60"), Duration::from_millis(20)).expect("sleep");
         assert_eq!(status.signal(), Some(libc::SIGKILL));
     }
 }

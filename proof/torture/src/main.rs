@@ -1,6 +1,7 @@
 //! Tortures the locks; see the library's documentation.
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,10 +26,10 @@ struct Flags {
     #[arg(long)]
     seed: Option<u64>,
     /// Only this lock (repeatable); --list names them
-    #[arg(long)]
+    #[arg(long, value_parser = locks(), hide_possible_values = true)]
     lock: Vec<String>,
     /// Only this scenario (repeatable)
-    #[arg(long)]
+    #[arg(long, value_parser = scenarios(), hide_possible_values = true)]
     scenario: Vec<String>,
     /// Report a hang if a thread waits for longer than this many seconds
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
@@ -39,6 +40,15 @@ struct Flags {
     /// List locks and scenarios
     #[arg(long)]
     list: bool,
+}
+
+fn locks() -> PossibleValuesParser {
+    let broken = BROKEN.iter().map(|broken| &broken.lock);
+    PossibleValuesParser::new(LOCKS.iter().chain(broken).map(|lock| lock.name))
+}
+
+fn scenarios() -> PossibleValuesParser {
+    PossibleValuesParser::new(SCENARIOS.iter().map(|scenario| scenario.name))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -104,9 +114,6 @@ fn run(flags: &Flags) -> Result<u8, String> {
 
 /// Returns the cells that the flags leave.
 fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
-    let locks = LOCKS.iter().chain(BROKEN.iter().map(|broken| &broken.lock)).map(|lock| lock.name);
-    known("lock", &flags.lock, &locks.collect::<Vec<_>>())?;
-    known("scenario", &flags.scenario, &SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>())?;
     let wanted = |names: &[String], name: &str| names.is_empty() || names.iter().any(|n| n == name);
     let mut cells = Cell::of_locks();
     cells.extend(Cell::of_broken());
@@ -115,13 +122,6 @@ fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
         return Err("none of these scenarios applies to these locks; see --list".to_owned());
     }
     Ok(cells)
-}
-
-fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
-    match names.iter().find(|name| !all.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(format!("unknown {what} {name:?}; known are: {}", all.join(", "))),
-    }
 }
 
 fn list() -> String {
