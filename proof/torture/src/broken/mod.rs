@@ -59,8 +59,8 @@ pub static BROKEN: LazyLock<Vec<&'static BrokenRecord>> = LazyLock::new(|| {
     exclusive.chain(sequence::BROKEN).chain(counts::BROKEN).chain(permits::BROKEN).chain(tree::BROKEN).collect()
 });
 
-/// Pauses between two tries, or between a check and what rests on it, for longer than a yield: the flaw must show, not an
-/// owner that always comes first, also if all threads share one CPU.
+/// Pauses between two tries, or between a check and what rests on it, for longer than a yield: the flaw must show, not
+/// an owner that always comes first, also if all threads share one CPU.
 fn pause() {
     std::thread::sleep(Duration::from_micros(20));
 }
