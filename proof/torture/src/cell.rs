@@ -1,11 +1,12 @@
 //! One lock under one scenario, in this process or in a child.
 
-use crate::arena::{Arena, STOPPED};
+use crate::arena::{Arena, Limits, STOPPED};
 use crate::broken::{BROKEN, BrokenRecord};
 use crate::locks::LOCKS;
 use crate::ops::LockRecord;
 use crate::scenarios::{Plan, SCENARIOS, ScenarioRecord};
 use crate::verdict::Verdict;
+use anyhow::{Context, Result};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -54,9 +55,9 @@ impl Cell {
     }
 
     /// Runs in this process, which ends with the verdict.
-    pub fn run_here(&self, seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> ! {
-        println!("{} under {}, seed {seed}", self.lock.name, self.scenario.name);
-        let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, acquisitions, patience)));
+    pub fn run_here(&self, limits: Limits) -> ! {
+        println!("{} under {}, seed {}", self.lock.name, self.scenario.name, limits.seed);
+        let arena: &'static Arena = Box::leak(Box::new(Arena::new(Limits { seed: self.seed(limits.seed), ..limits })));
         std::thread::spawn(|| arena.watch());
         (self.plan)(arena);
         arena.finish();
@@ -65,12 +66,12 @@ impl Cell {
     }
 
     /// Runs in a child, which is `exe` (this crate's binary).
-    fn run_in_child(&self, exe: &Path, seed: u64, work: (Duration, u64), patience: Duration) -> std::io::Result<Ended> {
+    fn run_in_child(&self, exe: &Path, limits: Limits) -> std::io::Result<Ended> {
         let started = Instant::now();
         let mut command = Command::new(exe);
-        command.args(self.arguments(seed, work, patience).split(' '));
+        command.args(self.arguments(limits).split(' '));
         // The child's watchdog ends a hang; this is for a watchdog that hangs.
-        let (status, output) = run(&mut command, work.0 + patience * 2 + BEFORE_AND_AFTER)?;
+        let (status, output) = run(&mut command, limits.length + limits.patience * 2 + BEFORE_AND_AFTER)?;
         let verdict = match status.signal() {
             Some(libc::SIGKILL) => Verdict::Hang,
             _ => Verdict::of(status, &output),
@@ -79,50 +80,41 @@ impl Cell {
     }
 }
 
-/// Many runs, each in a child.
-pub struct Session<'a> {
-    /// This crate's binary.
-    pub exe: &'a Path,
-    /// Seed of all.
-    pub seed: u64,
-    /// Time for all sound locks together.
-    pub length: Duration,
-    /// Acquisitions of each sound lock that are enough, if reached sooner: for scenarios that count them.
-    pub acquisitions: u64,
-    /// A thread that waits for longer hangs.
-    pub patience: Duration,
-}
-
-impl Session<'_> {
-    /// Runs the cells one after the other, with a line for each; returns the worst exit status: 0 if all ended as
-    /// expected.
-    ///
-    /// # Errors
-    /// A child cannot be started or waited for.
-    pub fn run(&self, cells: &[Cell], mut say: impl FnMut(&str)) -> std::io::Result<i32> {
-        let real = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
-        let each = self.length / real.max(1) as u32;
-        let mut worst = 0;
-        for cell in cells {
+/// Runs the cells one after the other, each in a child, which is `exe` (this crate's binary), with a line for each; all
+/// sound locks together have the limits' time. Returns the worst exit status: 0 if all ended as expected.
+///
+/// # Errors
+/// A child cannot be started or waited for, or a line cannot be written.
+pub fn run_all(exe: &Path, cells: &[Cell], limits: Limits, mut say: impl FnMut(&str) -> Result<()>) -> Result<i32> {
+    let sound = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
+    let length = limits.length / sound.max(1) as u32;
+    let mut worst = 0;
+    for cell in cells {
+        let limits = match cell.expected {
+            Verdict::Passed => Limits { length, ..limits },
             // A broken lock ends its run as soon as it is caught.
-            let work = if cell.expected == Verdict::Passed { (each, self.acquisitions) } else { BROKEN_GETS };
-            let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
-            let ended = cell.run_in_child(self.exe, self.seed, work, patience)?;
-            say(&cell.line(&ended));
-            ended.output.lines().filter(|line| line.starts_with("| ")).for_each(&mut say);
-            if !cell.is_as_expected(&ended) {
-                worst = worst.max(ended.verdict.status()).max(1);
-                let again = cell.arguments(self.seed, work, patience);
-                say(&format!("{}\nagain: turnwise-torture {again}", ended.output.trim_end()));
-            }
+            Verdict::Hang => Limits { patience: HANG_SHOWS, ..broken(limits) },
+            _ => broken(limits),
+        };
+        let ended = cell.run_in_child(exe, limits).with_context(|| format!("cannot run {}", exe.display()))?;
+        say(&cell.line(&ended))?;
+        ended.output.lines().filter(|line| line.starts_with("| ")).try_for_each(&mut say)?;
+        if !cell.is_as_expected(&ended) {
+            worst = worst.max(ended.verdict.status()).max(1);
+            let again = cell.arguments(limits);
+            say(&format!("{}\nagain: turnwise-torture {again}", ended.output.trim_end()))?;
         }
-        Ok(worst)
     }
+    Ok(worst)
 }
 
-/// The time in which a broken lock must be caught, on top of that of the others, and the acquisitions. On a quiet
-/// machine all take about a second at most; next to other programs two threads seldom run at once, as some flaws need.
-const BROKEN_GETS: (Duration, u64) = (Duration::from_secs(30), 100_000);
+/// Returns the limits with the time in which a broken lock must be caught, on top of that of the others, and the
+/// acquisitions. On a quiet machine all take about a second at most; next to other programs two threads seldom run at
+/// once, as some flaws need.
+fn broken(limits: Limits) -> Limits {
+    Limits { length: Duration::from_secs(30), acquisitions: 100_000, ..limits }
+}
+
 /// The time that a child has in addition to its run, to start and end what it needs: the 4096 threads of `all-slots`
 /// take 0.7 s of a CPU, and took 66 s with a 69th of one, behind a busy program.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(120);
@@ -148,9 +140,10 @@ impl Cell {
     }
 
     /// Returns the command line's words for one run in its process.
-    fn arguments(&self, seed: u64, (length, acquisitions): (Duration, u64), patience: Duration) -> String {
+    fn arguments(&self, limits: Limits) -> String {
         let (lock, scenario) = (self.lock.name, self.scenario.name);
-        let [length, patience] = [length, patience].map(|time| time.as_secs_f64());
+        let Limits { seed, acquisitions, .. } = limits;
+        let [length, patience] = [limits.length, limits.patience].map(|time| time.as_secs_f64());
         let limits = format!("--seconds {length} --acquisitions {acquisitions} --patience {patience}");
         format!("--here --lock {lock} --scenario {scenario} --seed {seed} {limits}")
     }

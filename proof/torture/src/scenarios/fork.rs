@@ -108,14 +108,14 @@ fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, rea
 }
 
 fn wait_for(arena: &Arena, child: libc::pid_t) {
-    let started = Instant::now();
+    let (started, patience) = (Instant::now(), arena.limits.patience * 2);
     let mut status = 0;
     // SAFETY: our child; `status` is writable.
     while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if started.elapsed() > arena.patience * 2 {
+        if started.elapsed() > patience {
             // SAFETY: our child, not yet waited for.
             unsafe { libc::kill(child, libc::SIGKILL) };
-            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {:?}", arena.patience * 2));
+            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {patience:?}"));
         }
         std::thread::sleep(Duration::from_micros(200));
     }
