@@ -43,12 +43,6 @@ pub(crate) struct Args {
     /// List the programs
     #[arg(long)]
     list: bool,
-    /// Only draw docs/results/programs.svg again, from the newest report of each machine in bench/runs
-    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list"])]
-    picture: bool,
-    /// Only write the README's lines on programs again, from the newest report of each machine in bench/runs
-    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list", "picture"])]
-    readme: bool,
 }
 
 /// Busy processes alongside a program that is compared once more.
@@ -64,16 +58,6 @@ const NAME: &str = "programs";
 
 /// Runs the programs; `true` if none of those that could be run failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if args.picture {
-        let newest = results::record::newest_of_each(Path::new(RUNS), "programs.json", None)?;
-        let first = newest.first().context("bench/runs has no report of programs")?;
-        write(Path::new(PAGES).join("programs.svg"), results::picture(Subject::named(NAME)?, first)?)?;
-        return Ok(true);
-    }
-    if args.readme {
-        results::readme::write()?;
-        return Ok(true);
-    }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
     let programs = chosen(&here, &args.name)?;
     if args.list {

@@ -6,12 +6,12 @@ use crate::command::{Run, both, last_lines, text_of};
 use crate::results::each;
 use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
+use turnwise_present::cpus;
 
 /// No run of any program takes longer.
 const LIMIT_S: u64 = 120;
@@ -50,7 +50,9 @@ pub(super) fn compare(turnwise: &Path, program: &Program, ready: &Ready, runs: u
     if arms {
         let turnwise = turnwise.to_str().context("the path of turnwise is not UTF-8")?;
         let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
-        compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
+        // The last one that this process may use: the first ones serve more interrupts.
+        let last = *cpus::allowed()?.last().context("no CPU may be used")?;
+        compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {last}")]);
         compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
     }
     let output = compare.arg("--").args(&ready.command).stdin(Stdio::null()).printed()?;
@@ -64,12 +66,6 @@ pub(super) fn compare(turnwise: &Path, program: &Program, ready: &Ready, runs: u
 const ONE_CPU: &str = "one CPU";
 /// The arm of lock-bound programs under `turnwise profile`.
 const RECORDED: &str = "recorded";
-
-/// Returns the last CPU that this process may use: the first ones serve more interrupts.
-fn last_cpu() -> Result<usize> {
-    let allowed = sched_getaffinity(None).context("cannot ask for the CPUs that may be used")?;
-    (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
-}
 
 /// Reads a comparison; `bound`: whether it has the arms of lock-bound programs.
 fn read(comparison: &Value, lower: bool, bound: bool) -> Result<Value> {
