@@ -106,33 +106,21 @@ fn page(path: &str, content: &str) -> String {
         let Event::Start(Tag::Link { dest_url: to, .. }) = event else { continue };
         let link = &content[range.clone()];
         let Some((words, _)) = link.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")) else { continue };
-        match page_of(path, &to) {
-            Page::AsItIs => {}
-            Page::Elsewhere => text.replace_range(range, words),
-            Page::Readme => {
-                text.replace_range(range, &format!("[{words}]({})", to.replacen("README.md", "index.md", 1)));
-            }
+        if let Some(instead) = in_book(path, &to, words) {
+            text.replace_range(range, &instead);
         }
     }
     text
 }
 
-/// The destination of a link.
-enum Page {
-    /// The link is right in the book, too.
-    AsItIs,
-    /// Out of the book.
-    Elsewhere,
-    Readme,
-}
-
-fn page_of(from: &str, link: &str) -> Page {
-    let Some(target) = local(&format!("docs/{from}"), link) else { return Page::AsItIs };
+/// Returns what stands in the book for a link of the page `from` with these words; `None`: the link itself.
+fn in_book(from: &str, link: &str, words: &str) -> Option<String> {
+    let target = local(&format!("docs/{from}"), link)?;
     let leaves = link.matches("../").count() > from.matches('/').count() || !target.starts_with("docs/");
     match target.rsplit('/').next() {
-        Some("README.md") if !leaves => Page::Readme,
-        Some(name) if !leaves && name.contains('.') && name != "SUMMARY.md" => Page::AsItIs,
-        _ => Page::Elsewhere, // folders, too
+        Some("README.md") if !leaves => Some(format!("[{words}]({})", link.replacen("README.md", "index.md", 1))),
+        Some(name) if !leaves && name.contains('.') && name != "SUMMARY.md" => None,
+        _ => Some(words.to_owned()), // folders, too
     }
 }
 

@@ -53,12 +53,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 /// Returns the first words of a command in which the kernel knows how to run the processor's programs.
 fn around(qemu: Option<&str>, tools: &str) -> Result<Command> {
     let Some(qemu) = qemu else {
-        let why = "this machine is not x86-64";
-        return if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
-            Ok(Command::new("env"))
-        } else {
-            Err(skip(why))
-        };
+        ensure!(cfg!(any(target_arch = "x86", target_arch = "x86_64")), skip("this machine is not x86-64"));
+        return Ok(Command::new("env"));
     };
     let row = format!("/usr/lib/binfmt.d/qemu-{qemu}.conf");
     ensure!(Path::new(&row).exists(), skip(format!("no {row} here: `apt-get install qemu-user-static`")));

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: the targets of `cargo test`, driven by libFuzzer, for any length of time (`proof/fuzz`).
 
-use crate::command::{Run, all_known, git, host, lines, text_of};
+use crate::command::{all_known, git, host, lines};
 use crate::root::cargo;
 use crate::test::{self, BUILD, Job};
 use anyhow::{Context, Result};
@@ -44,13 +44,6 @@ pub(crate) struct Args {
     targets: Vec<String>,
 }
 
-/// A target: the test that has it.
-struct Target {
-    name: String,
-    test: String,
-    job: Job,
-}
-
 /// Builds the requested targets and runs them; returns `true` if none failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let named = names()?;
@@ -60,26 +53,26 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     }
     all_known(&args.targets, named.iter().map(|(name, _)| &**name), "target")?;
     let is_chosen = |name: &String| args.targets.is_empty() || args.targets.contains(name);
-    let has_chosen = |home: usize| named.iter().any(|(name, of)| *of == home && is_chosen(name));
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     // One after the other: those built first run without waiting for the rest.
-    for home in (0..HOMES.len()).filter(|home| has_chosen(*home)) {
-        for target in build(home)?.iter().filter(|target| is_chosen(&target.name)) {
-            println!("\n==> {}", target.name);
-            let (ok, seen) = target.run(args)?;
-            rows.push(format!("| {} | {} | {}", target.name, seen.row(), if ok { "0 |" } else { "1 |" }));
-            if !ok {
-                failed.push(target.name.clone());
-            }
+    for home in 0..HOMES.len() {
+        let chosen: Vec<_> = named.iter().filter(|(name, of)| *of == home && is_chosen(name)).collect();
+        if chosen.is_empty() {
+            continue;
+        }
+        let job = build(home)?;
+        for (name, _) in chosen {
+            println!("\n==> {name}");
+            let (ok, seen) = fuzz(name, &job, args)?;
+            rows.push(format!("| {name} | {} | {}", seen.row(), if ok { "0 |" } else { "1 |" }));
+            failed.extend((!ok).then_some(name.as_str()));
         }
     }
     println!("\n| target | executions | code reached at first | at the end | crashes |\n|---|---|---|---|---|");
     rows.iter().for_each(|row| println!("{row}"));
     if !failed.is_empty() {
-        println!(
-            "\nFailed: {}. Their inputs lie in target/fuzz: mend what they show, and keep them",
-            failed.join(", ")
-        );
+        let failed = failed.join(", ");
+        println!("\nFailed: {failed}. Their inputs lie in target/fuzz: mend what they show, and keep them");
     }
     Ok(failed.is_empty())
 }
@@ -123,23 +116,24 @@ impl Seen {
     }
 }
 
-impl Target {
-    /// Has libFuzzer run it; returns whether it found nothing, and its report.
-    fn run(&self, args: &Args) -> Result<(bool, Seen)> {
-        let mut command = self.job.command();
-        command.args(["--exact", &self.test, "--nocapture"]).env(SECONDS, args.seconds.to_string());
-        let mut seen = Seen::default();
-        let status = lines(command.envs(args.keep.then_some((KEEP, "1"))), |line| {
-            eprintln!("{line}");
-            seen.line(&line);
-            Ok(())
-        })?;
-        Ok((status.success(), seen))
-    }
+/// Has libFuzzer run a target, which is a test of the job; returns whether it found nothing, and its report.
+fn fuzz(name: &str, job: &Job, args: &Args) -> Result<(bool, Seen)> {
+    let mut command = job.command();
+    // The path of its module may come before. No target's name is the beginning of another's.
+    command.args([&format!("fuzz_{}", name.replace('-', "_")), "--nocapture"]);
+    command.env(SECONDS, args.seconds.to_string()).envs(args.keep.then_some((KEEP, "1")));
+    let (mut seen, mut is_there) = (Seen::default(), false);
+    let status = lines(&mut command, |line| {
+        eprintln!("{line}");
+        seen.line(&line);
+        is_there |= line == "running 1 test";
+        Ok(())
+    })?;
+    Ok((status.success() && is_there, seen))
 }
 
-/// Builds the tests of one home that have targets, and lists the targets.
-fn build(home: usize) -> Result<Vec<Target>> {
+/// Builds the tests of one home that have targets.
+fn build(home: usize) -> Result<Job> {
     let (package, _, tests) = HOMES[home];
     println!("building the targets of {package}");
     // With a target, build scripts and derive macros are built without the flags.
@@ -147,17 +141,8 @@ fn build(home: usize) -> Result<Vec<Target>> {
     build.args(FUZZED).args(["--target", &host()?, "-p", package]).args(tests);
     build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\x1f"));
     build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_INCREMENTAL", "0");
-    let built = test::build(&mut build)?.with_context(|| format!("the targets of {package} do not build"))?;
-    let mut found = Vec::new();
-    for job in built {
-        let listed = text_of(&job.command().args(["--list", "--format", "terse"]).printed()?.stdout);
-        for test in listed.lines().filter_map(|line| line.strip_suffix(": test")) {
-            let Some(name) = test.rsplit("::").next().and_then(|name| name.strip_prefix("fuzz_")) else { continue };
-            found.push(Target { name: name.replace('_', "-"), test: test.to_owned(), job: job.clone() });
-        }
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(found)
+    let built = test::build(&mut build)?.and_then(|mut jobs| jobs.pop());
+    built.with_context(|| format!("the targets of {package} do not build"))
 }
 
 #[cfg(test)]
@@ -170,7 +155,7 @@ mod tests {
         for (place, (package, ..)) in HOMES.iter().enumerate() {
             assert!(named.iter().any(|(_, home)| *home == place), "{package} has none");
         }
-        assert!(named.windows(2).all(|pair| pair[0].0 != pair[1].0), "{named:?}");
+        assert!(named.windows(2).all(|pair| !pair[1].0.starts_with(&pair[0].0)), "{named:?}");
         assert!(named.contains(&("lab-command".to_owned(), 3)), "{named:?}");
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Board {
     pub(crate) holder: AtomicU32,
     /// Of children that the victim forked.
     pub(crate) hangs: AtomicU32,
-    /// Faults that the victim made itself.
+    /// Faults so far, from outside and inside.
     pub(crate) tries: AtomicU64,
     /// Two threads inside, or a wrong answer of a call.
     pub(crate) broken: AtomicU64,
@@ -54,6 +54,11 @@ pub(crate) struct Board {
 struct Padded([u8; 128]);
 
 impl Board {
+    /// Counts a fault.
+    pub(crate) fn tried(&self) {
+        self.tries.fetch_add(1, Relaxed);
+    }
+
     /// Returns the updates that the threads report.
     pub(crate) fn said(&self) -> u64 {
         self.extra.load(Relaxed) + self.line.iter().map(|line| line.done.load(Relaxed)).sum::<u64>()

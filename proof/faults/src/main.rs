@@ -17,7 +17,8 @@ mod run;
 mod session;
 mod victim;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use faults::Fault;
 use page::Row;
@@ -25,6 +26,7 @@ use session::Session;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use turnwise_present::ending::exit_code;
 
 /// Injects faults into programs on Turnwise's locks: nothing may be lost, and nothing may hang.
 ///
@@ -38,9 +40,6 @@ struct Flags {
     /// Every lock and policy, instead of the most used
     #[arg(long)]
     wide: bool,
-    /// Report a hang if nothing happens for longer than this many seconds
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    patience: u32,
     /// Random seed. Default: from the clock
     #[arg(long)]
     seed: Option<u64>,
@@ -51,6 +50,7 @@ struct Flags {
     #[arg(long)]
     list: bool,
     /// Faults (all, if none is named)
+    #[arg(value_parser = names(), hide_possible_values = true)]
     faults: Vec<String>,
     #[command(subcommand)]
     role: Option<Role>,
@@ -64,14 +64,8 @@ enum Role {
 }
 
 fn main() -> ExitCode {
-    match run(&Flags::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("turnwise-faults: {error:#}");
-            ExitCode::from(2)
-        }
-    }
+    let ended = run(&Flags::parse());
+    exit_code("turnwise-faults", ended.map(|well| if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }))
 }
 
 /// Runs them; returns whether all ended as expected.
@@ -79,7 +73,8 @@ fn run(flags: &Flags) -> Result<bool> {
     if let Some(Role::Victim { board, lock, threads }) = &flags.role {
         return victim::run(*board, lock, *threads).map(|()| true);
     }
-    let chosen = chosen(&flags.faults)?;
+    let is_chosen = |fault: &&Fault| flags.faults.is_empty() || flags.faults.iter().any(|name| name == fault.name);
+    let chosen: Vec<&Fault> = faults::all().filter(is_chosen).collect();
     if flags.list {
         chosen.iter().for_each(|fault| println!("{:20} {}", fault.name, fault.about()));
         return Ok(true);
@@ -91,7 +86,7 @@ fn run(flags: &Flags) -> Result<bool> {
         .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64 >> 10));
     let length = Duration::from_secs(flags.seconds.into()) / chosen.len() as u32;
     keep_shared_memory_apart();
-    let mut session = Session::new(seed, built, flags.wide, length, Duration::from_secs(flags.patience.into()))?;
+    let mut session = Session::new(seed, built, flags.wide, length)?;
     println!("seed {seed}, {} faults, {:.1} s each", chosen.len(), length.as_secs_f64());
     println!("{}", page::HEAD);
     let commit = turnwise_present::machine::commit().unwrap_or_else(|| "unknown".into());
@@ -107,10 +102,8 @@ fn run(flags: &Flags) -> Result<bool> {
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     let wrong = rows.iter().filter(|row| row.is_wrong()).count();
-    println!(
-        "\n{}",
-        if wrong == 0 { "Nothing lost, nothing hung.".into() } else { format!("{wrong} rows are wrong.") }
-    );
+    let said = if wrong == 0 { "Nothing lost, nothing hung.".into() } else { format!("{wrong} rows are wrong.") };
+    println!("\n{said}");
     Ok(wrong == 0)
 }
 
@@ -124,9 +117,6 @@ fn keep_shared_memory_apart() {
         .and_then(|()| mount(Some("none"), "/dev/shm", Some("tmpfs"), MsFlags::empty(), Some("mode=1777")));
 }
 
-fn chosen(names: &[String]) -> Result<Vec<&'static Fault>> {
-    for name in names {
-        ensure!(faults::all().any(|fault| fault.name == name), "no fault is called {name}; --list lists them");
-    }
-    Ok(faults::all().filter(|fault| names.is_empty() || names.iter().any(|name| name == fault.name)).collect())
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(faults::all().map(|fault| fault.name))
 }

@@ -69,27 +69,11 @@ pub(crate) fn page(rows: &[Row], flags: &Flags, seed: u64, commit: &str) -> Stri
     let wide = if flags.wide { " --wide" } else { "" };
     let release = if cfg!(debug_assertions) { "" } else { " --release" };
     let command = format!("cargo xtask faults{release}{wide} --seconds {} --seed {seed} --write", flags.seconds);
-    let machine = Machine::here();
     let ran = rows.iter().filter(|row| row.ran.is_ok()).count();
     let wrong = rows.iter().filter(|row| row.is_wrong()).count();
-    let mut page = format!(
-        "# Faults\n\nWritten by `{command}`, commit {commit}; do not edit. Machine: {machine}.\n\n\
-         {INTRODUCTION}\n\n{ran} rows ran, {wrong} of them not as they should; {} were skipped.\n\n",
-        rows.len() - ran
-    );
-    page += "| fault | tries | updates | lost | hangs | longest stall |\n|---|---|---|---|---|---|\n";
-    for row in rows {
-        page += &row.markdown();
-        page.push('\n');
-    }
-    page
+    let skipped = rows.len() - ran;
+    include_str!("page.txt")
+        .replace("@MADE@", &format!("`{command}`, commit {commit}; do not edit. Machine: {}.", Machine::here()))
+        .replace("@RAN@", &format!("{ran} rows ran, {wrong} of them not as they should; {skipped} were skipped."))
+        .replace("@ROWS@\n", &rows.iter().map(|row| row.markdown() + "\n").collect::<String>())
 }
-
-const INTRODUCTION: &str = "\
-Something goes wrong for a program whose threads fight over a lock: POSIX's locks under the preload library with each of
-its policies, and Turnwise's own types ([proof/faults](../../proof/faults/README.md)). **Tries**: how often it went
-wrong. **Updates**: what threads did under the lock meanwhile. **Lost**: updates that the data does not have, two
-threads inside at a time, wrong answers of calls, programs and tools that ended as they should not. **Hangs**: nobody
-got on for 20 seconds. **Longest stall**: for how long nobody got on, what a fault itself takes included; on a machine
-that others use, time slices of theirs are in it, too. The last rows are locks broken on purpose, which must be
-caught.";

@@ -46,12 +46,18 @@ impl Tally {
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) length: Duration,
+    /// Nothing happens for longer.
     pub(crate) patience: Duration,
     /// How much longer it continues where no fault has come yet.
     pub(crate) search: Duration,
 }
 
 impl Limits {
+    /// Returns the usual ones: on a busy CPU a thread is seldom seen where it is to be hit.
+    pub(crate) const fn of(length: Duration) -> Self {
+        Limits { length, patience: Duration::from_secs(20), search: Duration::from_secs(60) }
+    }
+
     /// Returns whether a run has lasted long enough: also until there was a fault, unless there seem to be none.
     fn is_enough(self, time: Duration, tries: u64) -> bool {
         time > self.length && (tries > 0 || time > self.length * 4 + self.search)
@@ -115,7 +121,7 @@ pub(crate) fn watch(board: &Shared, mut command: Command, injector: &mut dyn Inj
     injector.prepare(&mut command);
     let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let pid = Pid::from_raw(child.id() as i32);
-    injector.started(pid);
+    injector.started(pid, board);
     let begun = Instant::now();
     let mut progress = Progress { said: 0, at: begun, stall: Duration::ZERO };
     let mut hang = None;
@@ -126,7 +132,7 @@ pub(crate) fn watch(board: &Shared, mut command: Command, injector: &mut dyn Inj
         }
         let silent = progress.look(board, injector.stands_still());
         let stops = board.stop.load(Relaxed) != 0;
-        if !stops && progress.said > 0 && limits.is_enough(begun.elapsed(), tries(board, injector)) {
+        if !stops && progress.said > 0 && limits.is_enough(begun.elapsed(), board.tries.load(Relaxed)) {
             injector.finish()?;
             board.stop.store(1, Relaxed);
             progress.at = Instant::now();
@@ -143,7 +149,7 @@ pub(crate) fn watch(board: &Shared, mut command: Command, injector: &mut dyn Inj
     errors.read_to_string(&mut said).unwrap_or_default();
     let finished = board.finished.load(Relaxed) == 1;
     let tally = Tally {
-        tries: tries(board, injector),
+        tries: board.tries.load(Relaxed),
         updates: board.said(),
         lost: if finished { board.lost() } else { board.broken.load(Relaxed) },
         hangs: u64::from(hang.is_some()) + u64::from(board.hangs.load(Relaxed)),
@@ -152,11 +158,6 @@ pub(crate) fn watch(board: &Shared, mut command: Command, injector: &mut dyn Inj
         trouble: hang.iter().map(|stacks| format!("hangs:\n{stacks}")).collect(),
     };
     Ok(Run { tally, finished, ended, said })
-}
-
-/// Faults so far, from outside and inside.
-fn tries(board: &Board, injector: &dyn Injector) -> u64 {
-    injector.injected() + board.tries.load(Relaxed)
 }
 
 /// Reports to the injector what happened; returns how the victim ended, when it has.

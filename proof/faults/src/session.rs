@@ -76,18 +76,16 @@ pub(crate) struct Session {
     pub(crate) wide: bool,
     /// For each fault.
     pub(crate) length: Duration,
-    pub(crate) patience: Duration,
 }
 
 impl Session {
-    pub(crate) fn new(seed: u64, built: &Path, wide: bool, length: Duration, patience: Duration) -> Result<Self> {
+    pub(crate) fn new(seed: u64, built: &Path, wide: bool, length: Duration) -> Result<Self> {
         let scratch = TempDir::with_prefix("turnwise-faults-").context("cannot make a folder")?;
         let library = format!("{}.so", libraries::PRELOAD);
         let from = built.join(&library);
         fs::copy(&from, scratch.path().join(&library))
             .with_context(|| format!("no {}: start this with `cargo xtask faults`, which builds it", from.display()))?;
-        let session =
-            Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length, patience };
+        let session = Session { rng: SmallRng::seed_from_u64(seed), scratch, built: built.to_owned(), wide, length };
         session.compile("pthreads", PTHREADS)?;
         if cfg!(target_arch = "x86_64") {
             // Its definitions take the C library's place for the preload library, too.
@@ -181,11 +179,6 @@ impl Session {
         Ok(tally)
     }
 
-    /// Returns how long a run waits for its first fault: on a busy CPU a thread is seldom seen where it is to be hit.
-    pub(crate) fn search(&self) -> Duration {
-        3 * self.patience
-    }
-
     /// Runs each victim of a list, which does this deed to itself.
     pub(crate) fn itself(&mut self, list: &str, deed: &str) -> Result<Tally> {
         self.each(&victims(list), deed, |_| Ok(Nothing))
@@ -200,7 +193,7 @@ impl Session {
     ) -> Result<Tally> {
         let chosen: Vec<_> = victims.iter().filter(|victim| self.wide || !victim.wide).collect();
         let length = self.length / chosen.len().max(1) as u32;
-        let limits = Limits { length, patience: self.patience, search: self.search() };
+        let limits = Limits::of(length);
         let mut sum = Tally::default();
         for victim in chosen {
             let mut injector = make(self.rng())?;

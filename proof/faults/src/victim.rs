@@ -3,9 +3,9 @@
 
 use crate::board::{Board, Shared};
 use anyhow::{Context, Result};
-use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::thread;
 use std::time::Duration;
 use turnwise_torture::locks::LOCKS;
@@ -15,29 +15,18 @@ use turnwise_torture::ops::{Condvar, Exclusive};
 /// The name under which threads take turns by condition variables.
 pub(crate) const CONDVAR: &str = "condvar";
 
-/// What the lock protects: ordinary memory.
-#[derive(Default)]
-struct Pair {
-    first: u64,
-    inside: bool,
-    second: u64,
-    /// The thread whose turn it is, in each ring of two threads.
-    turns: [usize; 32],
-}
-
+/// A lock, and what it protects besides the pair on the board. All that is atomic only so that a broken lock makes
+/// wrong numbers rather than undefined behaviour: every access is a plain load or store.
 struct Arena {
     board: Shared,
     ops: Exclusive,
     lock: Object<'static>,
     /// The condition variable of all rings.
     rings: Option<Condvar>,
-    pair: UnsafeCell<Pair>,
+    inside: AtomicBool,
+    /// The thread whose turn it is, in each ring of two threads.
+    turns: [AtomicUsize; 32],
 }
-
-// SAFETY: only the thread with the lock reaches `pair`, or any after all are over; the board is atomic words.
-unsafe impl Sync for Arena {}
-// SAFETY: a lock, which any thread may use, and memory that the lock protects may go to another thread.
-unsafe impl Send for Arena {}
 
 /// Runs until the board is set to stop.
 pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
@@ -46,8 +35,14 @@ pub(crate) fn run(descriptor: RawFd, name: &str, threads: usize) -> Result<()> {
     let record = record.with_context(|| format!("no lock is called {name}"))?;
     let ops = record.ops.exclusive.with_context(|| format!("{name} has no owner"))?;
     let rings = record.ops.condvar.filter(|_| name == CONDVAR);
-    let arena: &'static Arena =
-        Box::leak(Box::new(Arena { board, ops, lock: record.make(), rings, pair: UnsafeCell::default() }));
+    let arena: &'static Arena = Box::leak(Box::new(Arena {
+        board,
+        ops,
+        lock: record.make(),
+        rings,
+        inside: false.into(),
+        turns: Default::default(),
+    }));
     for me in 0..threads {
         let begun = thread::Builder::new().stack_size(64 << 10).spawn(move || arena.work(me));
         if begun.is_err() {
@@ -76,32 +71,30 @@ impl Arena {
             unsafe { (self.ops.release)(self.lock) };
         }
         board.line[me].tid.store(0, Relaxed);
-        // ORDERING faults.gone: Release, for `finish`, which reads the pair.
-        board.line[me].gone.store(1, std::sync::atomic::Ordering::Release);
+        // ORDERING faults.gone: Release, for `finish`.
+        board.line[me].gone.store(1, Release);
     }
 
     /// Waits, with the lock, until it is this thread's turn; notes that the other's comes next.
     fn await_turn(&self, me: usize) {
         let Some(condvar) = self.rings else { return };
-        // SAFETY: the caller has the lock whenever this is called.
-        let turn = || unsafe { &mut (*self.pair.get()).turns[me / 2] };
-        while *turn() != me % 2 && self.going() {
+        let turn = &self.turns[me / 2];
+        while turn.load(Relaxed) != me % 2 && self.going() {
             // SAFETY: the caller has the lock.
             unsafe { (condvar.wait)(self.lock, None) };
         }
-        *turn() = 1 - me % 2;
+        turn.store(1 - me % 2, Relaxed);
         (condvar.notify_all)(self.lock);
     }
 
     fn update(&self, me: usize, tid: u32, luck: &mut u32) {
-        // SAFETY: the caller has the lock.
-        let pair = unsafe { &mut *self.pair.get() };
-        if pair.inside || pair.first != pair.second {
+        let (first, second) = (self.board.first.load(Relaxed), self.board.second.load(Relaxed));
+        if self.inside.load(Relaxed) || first != second {
             self.board.broken.fetch_add(1, Relaxed);
         }
-        pair.inside = true;
+        self.inside.store(true, Relaxed);
         self.board.holder.store(tid, Relaxed);
-        pair.first += 1;
+        self.board.first.store(first + 1, Relaxed);
         self.board.line[me].done.fetch_add(1, Relaxed);
         *luck = luck.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         for _ in 0..*luck >> 26 {
@@ -110,8 +103,8 @@ impl Arena {
         if *luck >> 22 & 0x3ff == 1 {
             thread::yield_now();
         }
-        pair.second += 1;
-        pair.inside = false;
+        self.board.second.store(second + 1, Relaxed);
+        self.inside.store(false, Relaxed);
         self.board.holder.store(0, Relaxed);
     }
 
@@ -120,8 +113,8 @@ impl Arena {
         while self.going() {
             thread::sleep(Duration::from_millis(1));
         }
-        // ORDERING faults.gone: Acquire; from then on the pair is this thread's.
-        while !self.board.line[..threads].iter().all(|line| line.gone.load(std::sync::atomic::Ordering::Acquire) == 1) {
+        // ORDERING faults.gone: Acquire; from then on no thread changes the pair.
+        while !self.board.line[..threads].iter().all(|line| line.gone.load(Acquire) == 1) {
             if let Some(condvar) = self.rings {
                 (self.ops.acquire)(self.lock);
                 (condvar.notify_all)(self.lock);
@@ -130,10 +123,6 @@ impl Arena {
             }
             thread::sleep(Duration::from_micros(500));
         }
-        // SAFETY: all threads are over.
-        let pair = unsafe { &*self.pair.get() };
-        self.board.first.store(pair.first, Relaxed);
-        self.board.second.store(pair.second, Relaxed);
         self.board.finished.store(1, Relaxed);
         Ok(())
     }

@@ -4,8 +4,7 @@ use crate::Console;
 use crate::machine;
 use crate::platform::Machine;
 use crate::scheduler::{self, CPUS, THREADS};
-use core::cell::UnsafeCell;
-use core::fmt::{self, Write};
+use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use turnwise::backoff::NoBackoff;
@@ -39,23 +38,13 @@ impl Pair {
     }
 }
 
-/// The same without a lock: what it loses shows that the others could.
-struct Unlocked(UnsafeCell<u64>);
-
-// SAFETY: none; the race is the point. It is read and written by volatile accesses of whole words.
-unsafe impl Sync for Unlocked {}
-
-impl Unlocked {
-    fn add(&self) {
-        let count: *mut u64 = self.0.get();
-        // SAFETY: in bounds, and volatile: a race loses an addition, and does no other harm here.
-        let before = unsafe { count.read_volatile() };
-        if before.is_multiple_of(16) {
-            Machine::pause(Pause::Yield);
-        }
-        // SAFETY: the write is in bounds and volatile, like the read.
-        unsafe { count.write_volatile(before + 1) };
+/// Adds one without a lock: what is lost shows that the others could lose some.
+fn add_unlocked() {
+    let before = UNLOCKED.load(Relaxed);
+    if before.is_multiple_of(16) {
+        Machine::pause(Pause::Yield);
     }
+    UNLOCKED.store(before + 1, Relaxed);
 }
 
 // All are there before the kernel starts: constants make them.
@@ -71,7 +60,7 @@ static SEMAPHORE: Semaphore<false, Machine> = Semaphore::const_new_in(3);
 static QUEUE: Mutex<u64, Machine> = Mutex::const_new_in(0);
 static FILLED: Condvar<Machine> = Condvar::const_new_in();
 static TIMED: Mutex<(), Machine> = Mutex::const_new_in(());
-static UNLOCKED: Unlocked = Unlocked(UnsafeCell::new(0));
+static UNLOCKED: AtomicU64 = AtomicU64::new(0);
 /// Threads that have come to the end of a check, counted on for ever.
 static ARRIVED: Mutex<u64, Machine> = Mutex::const_new_in(0);
 static ALL_ARRIVED: Condvar<Machine> = Condvar::const_new_in();
@@ -96,10 +85,10 @@ fn meet() {
 fn check(me: usize, name: &str, result: impl FnOnce() -> (bool, Said)) {
     meet();
     if me == 0 {
-        let (right, said) = result();
+        let (right, Said(some, all, what)) = result();
         let wrong = WRONG.swap(0, Relaxed);
         let verdict = if right && wrong == 0 { "ok" } else { "WRONG" };
-        let _ = writeln!(Console, "{name:16} {verdict}: {said}, {wrong} wrong");
+        let _ = writeln!(Console, "{name:16} {verdict}: {some} of {all} {what}, {wrong} wrong");
         FAILED.fetch_or(verdict != "ok", Relaxed);
         COUNT.store(0, Relaxed);
     }
@@ -112,12 +101,6 @@ fn expect(right: bool) {
 
 /// How many of how many.
 struct Said(u64, u64, &'static str);
-
-impl fmt::Display for Said {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} {}", self.0, self.1, self.2)
-    }
-}
 
 /// Runs all checks, says whether all was right, and ends the machine.
 pub(crate) fn run() -> ! {
@@ -136,10 +119,9 @@ fn thread(me: usize) {
     exclusive(me);
     shared(me);
     waits(me);
-    (0..ROUNDS).for_each(|_| UNLOCKED.add());
+    (0..ROUNDS).for_each(|_| add_unlocked());
     check(me, "no lock", || {
-        // SAFETY: all threads are in `check`.
-        let sum = unsafe { *UNLOCKED.0.get() };
+        let sum = UNLOCKED.load(Relaxed);
         (sum < ALL, Said(ALL - sum, ALL, "updates lost, as should be"))
     });
 }

@@ -3,9 +3,7 @@
 use crate::machine;
 use crate::scheduler::{self, CPUS, scheduler};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
-use turnwise::platform::{
-    Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
-};
+use turnwise::platform::{Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, ThreadSlot, Token};
 
 pub(crate) struct Machine;
 
@@ -20,32 +18,6 @@ unsafe impl Platform for Machine {
         match pause {
             Pause::Yield => scheduler::current().into_iter().for_each(|thread| scheduler().yield_now(thread)),
             pause => pause.by_default::<Self>(),
-        }
-    }
-
-    fn spin_until<W: Word>(
-        word: &W,
-        mut ready: impl FnMut(W::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<W::Value, SpinEnd> {
-        loop {
-            let value = word.load(Relaxed);
-            if ready(value) {
-                return Ok(value);
-            }
-            let now = machine::now();
-            if limit.until.is_some_and(|until| now >= until) || limit.need_resched && scheduler::slice_is_over() {
-                return Err(SpinEnd::Deadline);
-            }
-            if limit.owner.is_some_and(|owner| Self::on_cpu(owner) == OnCpu::NotRunning) {
-                return Err(SpinEnd::NotRunning);
-            }
-            // This machine does not tell what a look costs, so no line is known to be unchanged.
-            let rest_ns = limit.still_ns.map_or(0, |_| turnwise::wait::policy().poll_ns as u32);
-            while machine::now() < now + u64::from(rest_ns) {
-                Self::pause(Pause::Relax);
-            }
-            Self::pause(Pause::Relax);
         }
     }
 
@@ -81,11 +53,11 @@ unsafe impl Platform for Machine {
     }
 
     fn me() -> Option<Me<Self>> {
-        scheduler::current().map(|thread| Me { token: thread.token(), slot: thread.slot() })
+        scheduler::current().map(|thread| Me { token: thread.token(), slot: &thread.slot })
     }
 
     fn slot(token: Token) -> &'static ThreadSlot<Self> {
-        scheduler().thread(token).slot()
+        &scheduler().thread(token).slot
     }
 
     fn on_cpu(token: Token) -> OnCpu {

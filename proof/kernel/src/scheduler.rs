@@ -6,8 +6,8 @@
 use crate::machine;
 use crate::platform::Machine;
 use core::cell::{Cell, UnsafeCell};
-use core::ptr::null;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};
 use turnwise::backoff::NoBackoff;
 use turnwise::platform::{Lane, Parked, ThreadSlot, Token};
 use turnwise::{RawLock, RawSpinLock};
@@ -34,28 +34,19 @@ static STACKS: [Stack; THREADS] = [const { Stack(UnsafeCell::new([0; STACK])) };
 /// What a CPU knows of itself. The machine finds it by its first word.
 #[repr(C)]
 pub(crate) struct Cpu {
-    this: Cell<*mut Cpu>,
-    number: usize,
+    this: Cell<*const Cpu>,
+    number: Cell<usize>,
     thread: Cell<*const Thread>,
     /// Where its scheduler continues.
-    context: UnsafeCell<usize>,
+    context: Cell<usize>,
 }
 
-struct Cpus([UnsafeCell<Cpu>; CPUS]);
-
 // SAFETY: each CPU uses its own alone.
-unsafe impl Sync for Cpus {}
+unsafe impl Sync for Cpu {}
 
-static CPU: Cpus = Cpus(
-    [const {
-        UnsafeCell::new(Cpu {
-            this: Cell::new(0 as _),
-            number: 0,
-            thread: Cell::new(null()),
-            context: UnsafeCell::new(0),
-        })
-    }; CPUS],
-);
+static CPU: [Cpu; CPUS] =
+    [const { Cpu { this: Cell::new(null()), number: Cell::new(0), thread: Cell::new(null()), context: Cell::new(0) } };
+        CPUS];
 
 /// What a thread does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,8 +73,8 @@ pub(crate) struct Thread {
     number: usize,
     /// A [`State`]: written under the scheduler's lock, read by spinners that ask whether an owner runs.
     state: AtomicU32,
-    slot: ThreadSlot<Machine>,
-    context: UnsafeCell<usize>,
+    pub(crate) slot: ThreadSlot<Machine>,
+    context: Cell<usize>,
     /// Under the scheduler's lock.
     sleep: Cell<Sleep>,
     /// The thread's own.
@@ -104,7 +95,7 @@ impl Thread {
             number,
             state: AtomicU32::new(State::Ready as u32),
             slot: ThreadSlot::new_in(),
-            context: UnsafeCell::new(context),
+            context: Cell::new(context),
             sleep: Cell::new(sleep),
             slice_end: Cell::new(0),
         }
@@ -116,10 +107,6 @@ impl Thread {
 
     fn set(&self, state: State) {
         self.state.store(state as u32, Relaxed);
-    }
-
-    pub(crate) fn slot(&self) -> &ThreadSlot<Machine> {
-        &self.slot
     }
 
     /// Its number as the locks have it: 1 is unused.
@@ -144,13 +131,12 @@ pub(crate) struct Scheduler {
 unsafe impl Sync for Scheduler {}
 
 /// Written by the first CPU before the others start.
-static SCHEDULER: AtomicUsize = AtomicUsize::new(0);
+static SCHEDULER: AtomicPtr<Scheduler> = AtomicPtr::new(null_mut());
 
 /// Returns the scheduler, once there is one.
 pub(crate) fn scheduler() -> &'static Scheduler {
-    let scheduler = SCHEDULER.load(Relaxed) as *const Scheduler;
     // SAFETY: `run` put a scheduler there, and never returns, before any other CPU started, or any thread.
-    unsafe { &*scheduler }
+    unsafe { &*SCHEDULER.load(Relaxed) }
 }
 
 /// Runs `body(number)` in [`THREADS`] threads on all CPUs, and then `end` on the first.
@@ -164,7 +150,7 @@ pub(crate) fn run(body: fn(usize), end: fn() -> !) -> ! {
         ran: Cell::new(machine::now()),
         over: AtomicBool::new(false),
     };
-    SCHEDULER.store(&raw const scheduler as usize, Relaxed);
+    SCHEDULER.store((&raw const scheduler).cast_mut(), Relaxed);
     (1..CPUS).for_each(machine::start_cpu);
     run_on(0);
     end() // with the scheduler still there: other CPUs may look at it
@@ -172,20 +158,16 @@ pub(crate) fn run(body: fn(usize), end: fn() -> !) -> ! {
 
 /// Makes this the CPU of this number, before all else.
 pub(crate) fn enter(number: usize) {
-    let cpu = CPU.0[number].get();
-    // SAFETY: this CPU alone uses its own, which is static.
-    unsafe {
-        (*cpu).number = number;
-        (*cpu).this.set(cpu);
-        machine::set_cpu(cpu);
-    }
+    let cpu = &CPU[number];
+    cpu.number.set(number);
+    cpu.this.set(cpu);
+    // SAFETY: this CPU's own, which is static.
+    unsafe { machine::set_cpu(cpu) };
 }
 
 /// Runs threads on this CPU until all are over.
 pub(crate) fn run_on(number: usize) {
-    let scheduler = scheduler();
-    // SAFETY: this CPU's own, and shared from here on.
-    let cpu = unsafe { &*CPU.0[number].get() };
+    let (scheduler, cpu) = (scheduler(), &CPU[number]);
     while !scheduler.over.load(Relaxed) {
         scheduler.lock.lock();
         scheduler.wake_late();
@@ -194,7 +176,7 @@ pub(crate) fn run_on(number: usize) {
                 cpu.thread.set(thread);
                 // SAFETY: the thread is not on a CPU, since it was ready and we have the lock; it releases that, and
                 // has it again when it comes back.
-                unsafe { machine::switch(cpu.context.get(), *thread.context.get()) };
+                unsafe { machine::switch(cpu.context.as_ptr(), thread.context.get()) };
                 cpu.thread.set(null());
             }
             None => scheduler.watch(),
@@ -250,7 +232,7 @@ impl Scheduler {
         // SAFETY: this CPU's own, whose scheduler waits for this; it releases the lock, and has it again when it comes
         // back to the thread, maybe on another CPU.
         unsafe {
-            machine::switch(thread.context.get(), *(*cpu).context.get());
+            machine::switch(thread.context.as_ptr(), (*cpu).context.get());
             self.lock.unlock();
         }
     }
@@ -292,26 +274,26 @@ impl Scheduler {
         self.threads.iter().filter(sleeps).min_by_key(|thread| thread.sleep.get().turn)
     }
 
-    /// Wakes up to `count` of a lane, longest sleeper first; returns how many.
-    pub(crate) fn wake(&self, address: usize, lane: Lane, count: u32) -> u32 {
+    /// Does something to sleepers, with the lock.
+    fn locked<R>(&self, body: impl FnOnce() -> R) -> R {
         self.lock.lock();
-        let mut woken = 0;
-        while woken < count
-            && let Some(thread) = self.longest(address, lane)
-        {
-            thread.set(State::Ready);
-            woken += 1;
-        }
+        let result = body();
         // SAFETY: taken above.
         unsafe { self.lock.unlock() };
-        woken
+        result
+    }
+
+    /// Wakes up to `count` of a lane, longest sleeper first; returns how many.
+    pub(crate) fn wake(&self, address: usize, lane: Lane, count: u32) -> u32 {
+        self.locked(|| {
+            let sleepers = (0..count).map_while(|_| self.longest(address, lane));
+            sleepers.inspect(|thread| thread.set(State::Ready)).count() as u32
+        })
     }
 
     /// Wakes one waiter, and lets the others sleep at another address; `None` if `changed` says so under the lock.
     pub(crate) fn requeue(&self, from: usize, to: usize, changed: impl FnOnce() -> bool) -> Option<u32> {
-        self.lock.lock();
-        let mut moved = None;
-        if !changed() {
+        let moved = || {
             let mut count = 0;
             while let Some(thread) = self.longest(from, Lane::Waiters) {
                 match count {
@@ -320,11 +302,9 @@ impl Scheduler {
                 }
                 count += 1;
             }
-            moved = Some(count);
-        }
-        // SAFETY: taken above.
-        unsafe { self.lock.unlock() };
-        moved
+            count
+        };
+        self.locked(|| (!changed()).then(moved))
     }
 
     pub(crate) fn thread(&self, token: Token) -> &Thread {
@@ -346,7 +326,7 @@ pub(crate) fn current() -> Option<&'static Thread> {
 /// Returns the number of the CPU.
 pub(crate) fn cpu_number() -> usize {
     // SAFETY: this CPU's own.
-    unsafe { (*machine::cpu()).number }
+    unsafe { (*machine::cpu()).number.get() }
 }
 
 /// Whether the calling thread has had its CPU for long enough.

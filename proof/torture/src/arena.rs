@@ -50,15 +50,24 @@ struct Seat {
 /// A lock, and a function that describes its words.
 type Watched = (Object<'static>, fn(Object) -> String);
 
-/// A run of one lock under one scenario.
-pub struct Arena {
-    seed: u64,
-    started: Instant,
-    length: Duration,
+/// What a run has.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// For its random choices.
+    pub seed: u64,
+    /// Its time.
+    pub length: Duration,
     /// Acquisitions that are enough, if they are reached sooner: for scenarios that call [`Arena::share`].
-    acquisitions: u64,
+    pub acquisitions: u64,
     /// A thread that makes no progress for this long hangs.
     pub patience: Duration,
+}
+
+/// A run of one lock under one scenario.
+pub struct Arena {
+    /// What it has.
+    pub limits: Limits,
+    started: Instant,
     /// Milliseconds for which the process was stopped: no thread waited in them.
     stopped_ms: AtomicU64,
     done: AtomicBool,
@@ -67,14 +76,11 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Creates an arena for runs of `length`; the watchdog fires when a thread waits for longer than `patience`.
-    pub fn new(seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> Self {
+    /// Creates an arena for a run that begins now.
+    pub fn new(limits: Limits) -> Self {
         Arena {
-            seed,
+            limits,
             started: Instant::now(),
-            length,
-            acquisitions,
-            patience,
             stopped_ms: AtomicU64::new(0),
             done: AtomicBool::new(false),
             seats: std::array::from_fn(|_| Seat::default()),
@@ -84,13 +90,13 @@ impl Arena {
 
     /// Returns whether there is time for another round.
     pub fn goes_on(&self) -> bool {
-        self.started.elapsed() < self.length
+        self.started.elapsed() < self.limits.length
     }
 
     /// Returns how much of the run is over, of its time or of its acquisitions: 1 is all.
     pub fn share(&self) -> f64 {
-        let time = self.started.elapsed().as_secs_f64() / self.length.as_secs_f64();
-        time.max(self.total() as f64 / self.acquisitions as f64)
+        let time = self.started.elapsed().as_secs_f64() / self.limits.length.as_secs_f64();
+        time.max(self.total() as f64 / self.limits.acquisitions as f64)
     }
 
     /// Returns a new lock with what it protects.
@@ -108,7 +114,7 @@ impl Arena {
     /// Returns a thread's place; `number` names it and makes its random numbers.
     pub fn worker(&self, number: usize) -> Worker<'_> {
         assert!(number < SEATS, "more workers than seats");
-        let rng = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(number as u64));
+        let rng = Xoshiro256PlusPlus::seed_from_u64(self.limits.seed.wrapping_add(number as u64));
         Worker { arena: self, number, rng }
     }
 
@@ -204,7 +210,7 @@ impl Arena {
         self.done.store(true, Relaxed);
     }
 
-    /// Fires when a thread waits for longer than `patience`: reports which thread waits for what, and ends the process.
+    /// Fires when a thread hangs: reports which thread waits for what, and ends the process.
     pub fn watch(&self) {
         let mut looked = Instant::now();
         while !self.done.load(Relaxed) {
@@ -214,9 +220,9 @@ impl Arena {
             if late > STOPPED {
                 self.stopped_ms.fetch_add(late.as_millis() as u64, Relaxed);
             }
-            let hangs = |seat: &Seat| self.waited(seat) > self.patience;
-            if let Some(number) = self.seats.iter().position(hangs) {
-                self.fail(Verdict::Hang, &format!("thread {number} has made no progress for {:?}", self.patience));
+            let patience = self.limits.patience;
+            if let Some(number) = self.seats.iter().position(|seat| self.waited(seat) > patience) {
+                self.fail(Verdict::Hang, &format!("thread {number} has made no progress for {patience:?}"));
             }
         }
     }

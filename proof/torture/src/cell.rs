@@ -1,15 +1,16 @@
 //! One lock under one scenario, in this process or in a child.
 
-use crate::arena::{Arena, STOPPED};
+use crate::arena::{Arena, Limits, STOPPED};
 use crate::broken::{BROKEN, BrokenRecord};
 use crate::locks::LOCKS;
 use crate::ops::LockRecord;
 use crate::scenarios::{Plan, SCENARIOS, ScenarioRecord};
 use crate::verdict::Verdict;
+use anyhow::{Context, Result};
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// One lock under one scenario.
@@ -54,9 +55,9 @@ impl Cell {
     }
 
     /// Runs in this process, which ends with the verdict.
-    pub fn run_here(&self, seed: u64, length: Duration, acquisitions: u64, patience: Duration) -> ! {
-        println!("{} under {}, seed {seed}", self.lock.name, self.scenario.name);
-        let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, acquisitions, patience)));
+    pub fn run_here(&self, limits: Limits) -> ! {
+        println!("{} under {}, seed {}", self.lock.name, self.scenario.name, limits.seed);
+        let arena: &'static Arena = Box::leak(Box::new(Arena::new(Limits { seed: self.seed(limits.seed), ..limits })));
         std::thread::spawn(|| arena.watch());
         (self.plan)(arena);
         arena.finish();
@@ -65,25 +66,12 @@ impl Cell {
     }
 
     /// Runs in a child, which is `exe` (this crate's binary).
-    ///
-    /// # Errors
-    /// The child cannot be started or waited for.
-    pub fn run_in_child(
-        &self,
-        exe: &Path,
-        seed: u64,
-        work: (Duration, u64),
-        patience: Duration,
-    ) -> std::io::Result<Ended> {
+    fn run_in_child(&self, exe: &Path, limits: Limits) -> std::io::Result<Ended> {
         let started = Instant::now();
-        let mut child = Command::new(exe)
-            .args(self.arguments(seed, work, patience).split(' '))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(exe);
+        command.args(self.arguments(limits).split(' '));
         // The child's watchdog ends a hang; this is for a watchdog that hangs.
-        let (status, output) = wait_for(&mut child, work.0 + patience * 2 + BEFORE_AND_AFTER)?;
+        let (status, output) = run(&mut command, limits.length + limits.patience * 2 + BEFORE_AND_AFTER)?;
         let verdict = match status.signal() {
             Some(libc::SIGKILL) => Verdict::Hang,
             _ => Verdict::of(status, &output),
@@ -92,50 +80,41 @@ impl Cell {
     }
 }
 
-/// Many runs, each in a child.
-pub struct Session<'a> {
-    /// This crate's binary.
-    pub exe: &'a Path,
-    /// Seed of all.
-    pub seed: u64,
-    /// Time for all sound locks together.
-    pub length: Duration,
-    /// Acquisitions of each sound lock that are enough, if reached sooner: for scenarios that count them.
-    pub acquisitions: u64,
-    /// A thread that waits for longer hangs.
-    pub patience: Duration,
-}
-
-impl Session<'_> {
-    /// Runs the cells one after the other, with a line for each; returns the worst exit status: 0 if all ended as
-    /// expected.
-    ///
-    /// # Errors
-    /// A child cannot be started or waited for.
-    pub fn run(&self, cells: &[Cell], mut say: impl FnMut(&str)) -> std::io::Result<i32> {
-        let real = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
-        let each = self.length / real.max(1) as u32;
-        let mut worst = 0;
-        for cell in cells {
+/// Runs the cells one after the other, each in a child, which is `exe` (this crate's binary), with a line for each; all
+/// sound locks together have the limits' time. Returns the worst exit status: 0 if all ended as expected.
+///
+/// # Errors
+/// A child cannot be started or waited for, or a line cannot be written.
+pub fn run_all(exe: &Path, cells: &[Cell], limits: Limits, mut say: impl FnMut(&str) -> Result<()>) -> Result<i32> {
+    let sound = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
+    let length = limits.length / sound.max(1) as u32;
+    let mut worst = 0;
+    for cell in cells {
+        let limits = match cell.expected {
+            Verdict::Passed => Limits { length, ..limits },
             // A broken lock ends its run as soon as it is caught.
-            let work = if cell.expected == Verdict::Passed { (each, self.acquisitions) } else { BROKEN_GETS };
-            let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
-            let ended = cell.run_in_child(self.exe, self.seed, work, patience)?;
-            say(&cell.line(&ended));
-            ended.output.lines().filter(|line| line.starts_with("| ")).for_each(&mut say);
-            if !cell.is_as_expected(&ended) {
-                worst = worst.max(ended.verdict.status()).max(1);
-                let again = cell.arguments(self.seed, work, patience);
-                say(&format!("{}\nagain: turnwise-torture {again}", ended.output.trim_end()));
-            }
+            Verdict::Hang => Limits { patience: HANG_SHOWS, ..broken(limits) },
+            _ => broken(limits),
+        };
+        let ended = cell.run_in_child(exe, limits).with_context(|| format!("cannot run {}", exe.display()))?;
+        say(&cell.line(&ended))?;
+        ended.output.lines().filter(|line| line.starts_with("| ")).try_for_each(&mut say)?;
+        if !cell.is_as_expected(&ended) {
+            worst = worst.max(ended.verdict.status()).max(1);
+            let again = cell.arguments(limits);
+            say(&format!("{}\nagain: turnwise-torture {again}", ended.output.trim_end()))?;
         }
-        Ok(worst)
     }
+    Ok(worst)
 }
 
-/// The time in which a broken lock must be caught, on top of that of the others, and the acquisitions. On a quiet
-/// machine all take about a second at most; next to other programs two threads seldom run at once, as some flaws need.
-const BROKEN_GETS: (Duration, u64) = (Duration::from_secs(30), 100_000);
+/// Returns the limits with the time in which a broken lock must be caught, on top of that of the others, and the
+/// acquisitions. On a quiet machine all take about a second at most; next to other programs two threads seldom run at
+/// once, as some flaws need.
+fn broken(limits: Limits) -> Limits {
+    Limits { length: Duration::from_secs(30), acquisitions: 100_000, ..limits }
+}
+
 /// The time that a child has in addition to its run, to start and end what it needs: the 4096 threads of `all-slots`
 /// take 0.7 s of a CPU, and took 66 s with a 69th of one, behind a busy program.
 const BEFORE_AND_AFTER: Duration = Duration::from_secs(120);
@@ -161,32 +140,29 @@ impl Cell {
     }
 
     /// Returns the command line's words for one run in its process.
-    fn arguments(&self, seed: u64, (length, acquisitions): (Duration, u64), patience: Duration) -> String {
+    fn arguments(&self, limits: Limits) -> String {
         let (lock, scenario) = (self.lock.name, self.scenario.name);
-        let [length, patience] = [length, patience].map(|time| time.as_secs_f64());
+        let Limits { seed, acquisitions, .. } = limits;
+        let [length, patience] = [limits.length, limits.patience].map(|time| time.as_secs_f64());
         let limits = format!("--seconds {length} --acquisitions {acquisitions} --patience {patience}");
         format!("--here --lock {lock} --scenario {scenario} --seed {seed} {limits}")
     }
 }
 
 /// How a child ended.
-pub struct Ended {
-    /// What it means.
-    pub verdict: Verdict,
-    /// Exit status or signal.
-    pub status: ExitStatus,
-    /// What it printed.
-    pub output: String,
-    /// How long it ran.
-    pub took: Duration,
+struct Ended {
+    verdict: Verdict,
+    status: ExitStatus,
+    output: String,
+    took: Duration,
 }
 
-/// Waits for a child and its output; kills it after `limit`, not counting time for which this process was stopped.
-fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
-    let mut errors = child.stderr.take().expect("piped");
-    let mut stdout = child.stdout.take().expect("piped");
-    let errors = std::thread::spawn(move || read_all(&mut errors));
-    let stdout = std::thread::spawn(move || read_all(&mut stdout));
+/// Runs a child, and returns its output; kills it after `limit`, not counting time for which this process was stopped.
+fn run(command: &mut Command, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (errors, stdout) = (child.stderr.take(), child.stdout.take());
+    let errors = std::thread::spawn(move || read_all(errors));
+    let stdout = std::thread::spawn(move || read_all(stdout));
     let mut waited = Duration::ZERO;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -199,15 +175,13 @@ fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, 
         std::thread::sleep(Duration::from_millis(5));
         waited += looked.elapsed().min(STOPPED);
     };
-    let mut output = errors.join().unwrap_or_default();
-    output += &stdout.join().unwrap_or_default();
-    Ok((status, output))
+    Ok((status, errors.join().unwrap_or_default() + &stdout.join().unwrap_or_default()))
 }
 
-fn read_all(from: &mut impl Read) -> String {
+fn read_all(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     // A broken pipe cuts the output short; the status still gives the verdict.
-    let _ = from.read_to_end(&mut bytes);
+    let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -217,9 +191,7 @@ mod tests {
 
     #[test]
     fn a_child_that_does_not_end_is_killed() {
-        let mut child =
-            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sleep");
-        let (status, _) = wait_for(&mut child, Duration::from_millis(20)).expect("waited for");
+        let (status, _) = run(Command::new("sleep").arg("60"), Duration::from_millis(20)).expect("sleep");
         assert_eq!(status.signal(), Some(libc::SIGKILL));
     }
 }

@@ -13,13 +13,7 @@
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** its record in the catalogue is enough if it is a raw lock of any kind; for another, or for its
-//! further abilities, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write a function of an arena, a
-//! lock's record, and what it needs of the lock's operations, which calls [`arena::Arena::fail`] when something is
-//! wrong; give it one record in [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can
-//! fail.
-//!
-//! Not for: memory orderings (x86 forgives most mistakes: the models try them all) and speed (the bench does that).
+//! The README says how to add a lock or a scenario, and what this is not for.
 
 pub mod arena;
 pub mod broken;

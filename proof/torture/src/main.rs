@@ -1,11 +1,14 @@
 //! Tortures the locks; see the library's documentation.
 
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
-use std::path::PathBuf;
+use clap::builder::PossibleValuesParser;
 use std::process::ExitCode;
 use std::time::Duration;
+use turnwise_present::ending::{exit_code, print};
+use turnwise_torture::arena::Limits;
 use turnwise_torture::broken::BROKEN;
-use turnwise_torture::cell::{Cell, Session};
+use turnwise_torture::cell::{Cell, run_all};
 use turnwise_torture::locks::LOCKS;
 use turnwise_torture::scenarios::SCENARIOS;
 
@@ -25,10 +28,10 @@ struct Flags {
     #[arg(long)]
     seed: Option<u64>,
     /// Only this lock (repeatable); --list names them
-    #[arg(long)]
+    #[arg(long, value_parser = locks(), hide_possible_values = true)]
     lock: Vec<String>,
     /// Only this scenario (repeatable)
-    #[arg(long)]
+    #[arg(long, value_parser = scenarios(), hide_possible_values = true)]
     scenario: Vec<String>,
     /// Report a hang if a thread waits for longer than this many seconds
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
@@ -39,6 +42,15 @@ struct Flags {
     /// List locks and scenarios
     #[arg(long)]
     list: bool,
+}
+
+fn locks() -> PossibleValuesParser {
+    let broken = BROKEN.iter().map(|broken| &broken.lock);
+    PossibleValuesParser::new(LOCKS.iter().chain(broken).map(|lock| lock.name))
+}
+
+fn scenarios() -> PossibleValuesParser {
+    PossibleValuesParser::new(SCENARIOS.iter().map(|scenario| scenario.name))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -56,72 +68,40 @@ fn acquisitions(text: &str) -> Result<u64, String> {
 }
 
 fn main() -> ExitCode {
-    let flags = Flags::parse();
+    exit_code("turnwise-torture", run(&Flags::parse()))
+}
+
+fn run(flags: &Flags) -> Result<ExitCode> {
     if flags.list {
-        say(&list());
-        return ExitCode::SUCCESS;
+        return print(&list()).map(|()| ExitCode::SUCCESS);
     }
-    match run(&flags) {
-        Ok(status) => ExitCode::from(status),
-        Err(why) => complain(&why),
-    }
-}
-
-fn complain(why: &str) -> ExitCode {
-    eprintln!("turnwise-torture: {why}");
-    ExitCode::from(2)
-}
-
-/// Prints, or ends the process with a complaint. A caller that closed the pipe may still want the exit status.
-fn say(text: &str) {
-    if let Err(why) = turnwise_present::ending::print(text) {
-        complain(&format!("{why:#}"));
-        std::process::exit(2);
-    }
-}
-
-fn run(flags: &Flags) -> Result<u8, String> {
     let cells = chosen(flags)?;
     let seed = flags.seed.unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(1, |now| now.as_nanos() as u64 >> 10)
     });
-    let patience = Duration::from_secs_f64(flags.patience);
-    let acquisitions = flags.acquisitions;
+    let [length, patience] = [flags.seconds, flags.patience].map(Duration::from_secs_f64);
+    let limits = Limits { seed, length, acquisitions: flags.acquisitions, patience };
     if flags.here {
         let [cell] = &cells[..] else {
-            return Err(format!("--here takes one --lock and one --scenario, which leaves 1 run, not {}", cells.len()));
+            bail!("--here takes one --lock and one --scenario, which leaves 1 run, not {}", cells.len());
         };
-        cell.run_here(seed, Duration::from_secs_f64(flags.seconds), acquisitions, patience);
+        cell.run_here(limits);
     }
-    let exe: PathBuf = std::env::current_exe().map_err(|e| format!("cannot find this program's own file: {e}"))?;
-    say(&format!("seed {seed}, {} runs\n", cells.len()));
-    let session = Session { exe: &exe, seed, length: Duration::from_secs_f64(flags.seconds), acquisitions, patience };
-    let worst =
-        session.run(&cells, |line| say(&format!("{line}\n"))).map_err(|e| format!("cannot run {exe:?}: {e}"))?;
-    Ok(worst as u8)
+    let exe = std::env::current_exe().context("cannot find this program's own file")?;
+    print(&format!("seed {seed}, {} runs\n", cells.len()))?;
+    let worst = run_all(&exe, &cells, limits, |line| print(&format!("{line}\n")))?;
+    Ok(ExitCode::from(worst as u8))
 }
 
 /// Returns the cells that the flags leave.
-fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
-    let locks = LOCKS.iter().chain(BROKEN.iter().map(|broken| &broken.lock)).map(|lock| lock.name);
-    known("lock", &flags.lock, &locks.collect::<Vec<_>>())?;
-    known("scenario", &flags.scenario, &SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>())?;
+fn chosen(flags: &Flags) -> Result<Vec<Cell>> {
     let wanted = |names: &[String], name: &str| names.is_empty() || names.iter().any(|n| n == name);
     let mut cells = Cell::of_locks();
     cells.extend(Cell::of_broken());
     cells.retain(|cell| wanted(&flags.lock, cell.lock.name) && wanted(&flags.scenario, cell.scenario.name));
-    if cells.is_empty() {
-        return Err("none of these scenarios applies to these locks; see --list".to_owned());
-    }
+    ensure!(!cells.is_empty(), "none of these scenarios applies to these locks; see --list");
     Ok(cells)
-}
-
-fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
-    match names.iter().find(|name| !all.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(format!("unknown {what} {name:?}; known are: {}", all.join(", "))),
-    }
 }
 
 fn list() -> String {

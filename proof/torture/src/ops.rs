@@ -121,7 +121,7 @@ pub struct Shared {
     /// Releases a read lock.
     pub unlock_read: Change,
     /// Acquires the lock for reading, or gives up at a deadline.
-    pub read_until: Option<fn(Object, Deadline) -> bool>,
+    pub read_until: Option<Until>,
     /// Turns the write lock into a read lock.
     pub downgrade: Option<Change>,
     /// Readers that may become writers.
@@ -253,12 +253,14 @@ impl LockRecord {
         nature: Nature,
         ops: Ops,
     ) -> Self {
-        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place::<L> }
+        // SAFETY: `put` has the contract of `place`.
+        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: |at| unsafe { put(at, L::default()) } }
     }
 
     /// Returns the record of the raw lock `L`.
     pub const fn raw<L: RawLock>(name: &'static str, about: &'static str, nature: Nature, ops: Ops) -> Self {
-        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place_raw::<L> }
+        // SAFETY: `put` has the contract of `place`.
+        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: |at| unsafe { put(at, L::new_in()) } }
     }
 
     /// Returns a new lock. Its memory is never freed: a cell makes a handful and ends with its process.
@@ -274,20 +276,6 @@ impl LockRecord {
         // SAFETY: room for `size` bytes, aligned to 128; no other code has the memory, and `body` keeps no lock.
         body(unsafe { (self.place)(memory.as_mut_ptr().cast()) });
     }
-}
-
-/// # Safety
-/// As for [`LockRecord::place`].
-pub(crate) unsafe fn place<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
-    // SAFETY: guaranteed by the caller.
-    unsafe { put(at, L::default()) }
-}
-
-/// # Safety
-/// As for [`LockRecord::place`].
-unsafe fn place_raw<L: RawLock>(at: *mut u8) -> Object<'static> {
-    // SAFETY: guaranteed by the caller.
-    unsafe { put(at, L::new_in()) }
 }
 
 /// # Safety

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
+use turnwise_torture::arena::Limits;
 use turnwise_torture::broken::BROKEN;
-use turnwise_torture::cell::{Cell, Session};
+use turnwise_torture::cell::{Cell, run_all};
 use turnwise_torture::locks::LOCKS;
 use turnwise_torture::scenarios::SCENARIOS;
 
@@ -19,14 +20,15 @@ fn as_expected(cells: &[Cell]) {
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
     println!("seed {seed}");
     let (length, patience) = (Duration::from_secs(10), Duration::from_secs(10));
-    let session = Session { exe: Path::new(EXE), seed, length, acquisitions: u64::MAX, patience };
+    let limits = Limits { seed, length, acquisitions: u64::MAX, patience };
     // The last lines are what a log that is cut short keeps.
     let mut wrong = String::new();
-    let worst = session.run(cells, |line| {
+    let worst = run_all(Path::new(EXE), cells, limits, |line| {
         println!("{line}");
         if line.contains("FAILED: ") || line.contains("\nagain: ") {
             wrong = format!("{wrong}\n{line}");
         }
+        Ok(())
     });
     assert_eq!(worst.expect("the binary runs"), 0, "{wrong}");
 }

@@ -6,7 +6,6 @@ mod variant;
 
 use crate::command::Run;
 use crate::perf::busy::Busy;
-use crate::perf::job::How;
 use crate::perf::measure;
 use crate::perf::version::{Overrides, Version, compiler};
 use crate::perf::{DEFAULTS, Plan, chosen};
@@ -88,11 +87,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     };
     let plan = Plan::of(&cells, &programs, [args.rounds; 2], &[version(None), version(None)])?;
     record.leave_out(plan.left_out);
-    let how = How { sample_ms: 30, believed: None };
     for (index, variant) in variants.iter().enumerate() {
         eprintln!("==> {} ({} of {})", variant.name, index + 1, variants.len());
         let versions = [[version(None), version(Some(variant))]];
-        let outcome = measure::measure(plan.jobs.iter(), &versions, &how, &mut Busy::start(0)?)?;
+        let outcome = measure::measure(&plan.jobs, &versions, None, &mut Busy::start(0)?)?;
         eprintln!("    {}", record.add(variant, outcome));
         args.json.as_ref().map_or(Ok(()), |file| record.save(file))?;
     }

@@ -26,9 +26,6 @@ pub(crate) struct Args {
     /// List the steps
     #[arg(long)]
     list: bool,
-    /// Count a step that had to be skipped as a failure
-    #[arg(long)]
-    no_skip: bool,
     /// Write how long each step took when it last passed here to docs/checks.md
     #[arg(long)]
     times: bool,
@@ -177,7 +174,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         true => is_named(&step.name),
         false => args.steps.is_empty() || is_named(&step.name) || is_named(&step.group),
     };
-    let ok = run_those(is_asked, args.list, args.no_skip)?;
+    let ok = run_those(is_asked, args.list)?;
     if args.times {
         times::write()?;
     }
@@ -193,12 +190,12 @@ impl Group {
                 self.named.iter().any(|name| *name == step.name || (*name == step.group && !(self.quick && step.slow)))
             }
         };
-        run_those(is_asked, self.list, false)
+        run_those(is_asked, self.list)
     }
 }
 
 /// Runs, or lists, the steps that are asked for.
-fn run_those(is_asked: impl Fn(&Step) -> bool, list: bool, no_skip: bool) -> Result<bool> {
+fn run_those(is_asked: impl Fn(&Step) -> bool, list: bool) -> Result<bool> {
     let mut done = Vec::new();
     for step in STEPS.iter().filter(|step| is_asked(step)) {
         println!("{}{:20} {}", if list { "" } else { "\n==> " }, step.name, step.what);
@@ -209,10 +206,10 @@ fn run_those(is_asked: impl Fn(&Step) -> bool, list: bool, no_skip: bool) -> Res
         }
     }
     times::keep(&done)?;
-    Ok(list || summarise(&done, no_skip))
+    Ok(list || summarise(&done))
 }
 
-fn summarise(done: &[Done], no_skip: bool) -> bool {
+fn summarise(done: &[Done]) -> bool {
     // A caller that keeps only the end of the output wants to know why, too.
     for Done { step, outcome, .. } in done {
         if let Outcome::Failed(_, said, _) = outcome {
@@ -227,11 +224,7 @@ fn summarise(done: &[Done], no_skip: bool) -> bool {
             passed += tests.passed;
             failed += tests.failed;
         }
-        ok &= match outcome {
-            Outcome::Passed(_) => true,
-            Outcome::Failed(..) => false,
-            Outcome::Skipped(_) => !no_skip,
-        };
+        ok &= !matches!(outcome, Outcome::Failed(..));
     }
     println!("\n{}", if ok { "All that could be checked here is in order." } else { "Something is wrong: see above." });
     if passed + failed > 0 {

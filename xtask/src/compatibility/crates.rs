@@ -13,21 +13,21 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// A crate with tests.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Crate {
-    pub(super) name: String,
-    pub(super) version: String,
+struct Crate {
+    name: String,
+    version: String,
     #[serde(default)]
     arguments: Vec<String>,
     #[serde(default)]
-    pub(super) skip: Vec<Skipped>,
+    skip: Vec<Skipped>,
 }
 
 /// A test that is left out.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Skipped {
-    pub(super) test: String,
-    pub(super) reason: String,
+struct Skipped {
+    test: String,
+    reason: String,
 }
 
 /// The result of a crate's tests.
@@ -39,24 +39,17 @@ pub(super) struct Tested {
     pub(super) result: Result<usize, String>,
 }
 
-impl Tested {
-    fn line(&self) -> String {
-        let of = format!("{} {}", self.of.name, self.of.version);
-        match &self.result {
-            Ok(passed) => format!("{of:30} {passed} tests pass with both"),
-            Err(why) => format!("{of:30} FAILED: {why}"),
-        }
-    }
-}
-
 /// Runs the tests of the crates whose names contain any of these.
 pub(super) fn run(here: &Path, names: &[String]) -> Result<Vec<Tested>> {
     let mut tested = Vec::new();
     for of in named(load(here)?, names, |of| &of.name, ["crate", "compatibility --crates"])? {
         let result = compare(&of, here).map_err(|why| format!("{why:#}"));
-        let done = Tested { of, result };
-        println!("{}", done.line());
-        tested.push(done);
+        let named = format!("{} {}", of.name, of.version);
+        match &result {
+            Ok(passed) => println!("{named:30} {passed} tests pass with both"),
+            Err(why) => println!("{named:30} FAILED: {why}"),
+        }
+        tested.push(Tested { of, result });
     }
     Ok(tested)
 }

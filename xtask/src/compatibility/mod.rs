@@ -8,12 +8,10 @@ mod verdict;
 mod way;
 
 use crate::command::{install, outcome, skip, workspace};
-use crate::results::built;
 use anyhow::{Context, Result};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
-use way::Way;
 
 /// The cases, and files of theirs.
 const CASES: &str = "xtask/compatibility";
@@ -29,26 +27,17 @@ pub(crate) struct Args {
     /// Install the packages of the cases first, with apt
     #[arg(long)]
     install: bool,
-    /// Under one of the commands alone
-    #[arg(long, value_enum, value_name = "COMMAND")]
-    under: Option<Way>,
     /// The tests of Rust crates instead, with the locks of parking_lot on ours
-    #[arg(long, conflicts_with_all = ["quick", "under", "seconds", "list", "install"])]
+    #[arg(long, conflicts_with_all = ["quick", "seconds", "list", "install"])]
     crates: bool,
     /// The short cases: what CI runs
     #[arg(long)]
     quick: bool,
-    /// Build in release
-    #[arg(long)]
-    release: bool,
-    /// An installed `turnwise` instead of one that is built
-    #[arg(long, value_name = "FILE", conflicts_with = "release")]
-    turnwise: Option<PathBuf>,
     /// Start no new case after this many seconds
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
     /// Write docs/results/compatibility.md, or with --crates docs/results/crates.md
-    #[arg(long, conflicts_with_all = ["name", "quick", "under"])]
+    #[arg(long, conflicts_with_all = ["name", "quick"])]
     write: bool,
 }
 
@@ -58,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.crates {
         let tested = crates::run(&here, &args.name)?;
         if args.write {
-            report::write_crates(&tested)?;
+            report::write("crates", "--crates ", json!({ "crates": tested }))?;
         }
         return Ok(tested.iter().all(|tested| tested.result.is_ok()));
     }
@@ -73,26 +62,22 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.install {
         install(cases.iter().flat_map(|case| &case.packages))?;
     }
-    let ways = args.under.map_or_else(|| vec![Way::Run, Way::Profile], |way| vec![way]);
-    let turnwise = match &args.turnwise {
-        Some(file) => file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?,
-        None if args.release => built("turnwise-cli", "turnwise")?,
-        None => workspace()?.join("turnwise"),
-    };
+    let turnwise = workspace()?.join("turnwise");
     let start = Instant::now();
     let mut entries = Vec::new();
     for case in cases {
         let result = match args.seconds {
             Some(limit) if start.elapsed().as_secs() >= limit => Err(skip(format!("{limit} s were over"))),
-            _ => verdict::of(&case, &here, &turnwise, &ways),
+            _ => verdict::of(&case, &here, &turnwise),
         };
         let outcome = outcome(result);
         println!("{:30} {}", case.name, verdict::line(&outcome));
         entries.push(json!({ "name": case.name, "packages": case.packages, "outcome": outcome }));
     }
-    println!("\n{}", report::summary(&entries));
+    let summary = report::summary(&entries);
+    println!("\n{summary}");
     if args.write {
-        report::write(&entries)?;
+        report::write("compatibility", "", json!({ "summary": summary, "cases": entries }))?;
     }
     Ok(entries.iter().all(|entry| verdict::is_fine(&entry["outcome"])))
 }

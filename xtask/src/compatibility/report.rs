@@ -1,12 +1,11 @@
 //! The pages of the field test.
 
-use super::crates::Tested;
 use super::verdict::is_fine;
 use crate::command::made_here;
 use crate::results::template::render;
 use crate::root::write as put_file;
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Summarises all cases in a sentence.
 pub(super) fn summary(cases: &[Value]) -> String {
@@ -15,17 +14,10 @@ pub(super) fn summary(cases: &[Value]) -> String {
     format!("{} cases ran, {wrong} of them not as they should; {skipped} were skipped.", cases.len() - skipped)
 }
 
-/// Writes the page of programs.
-pub(super) fn write(cases: &[Value]) -> Result<()> {
-    let made = made_here("cargo xtask compatibility --write");
-    let page = page(json!({ "made": made, "summary": summary(cases), "cases": cases }))?;
-    put_file("docs/results/compatibility.md", page)
-}
-
-/// Writes the page of crates.
-pub(super) fn write_crates(tested: &[Tested]) -> Result<()> {
-    let made = made_here("cargo xtask compatibility --crates --write");
-    put_file("docs/results/crates.md", page(json!({ "made": made, "crates": tested }))?)
+/// Writes a page, by the command with these flags.
+pub(super) fn write(name: &str, flags: &str, mut values: Value) -> Result<()> {
+    values["made"] = made_here(&format!("cargo xtask compatibility {flags}--write")).into();
+    put_file(format!("docs/results/{name}.md"), page(values)?)
 }
 
 fn page(values: Value) -> Result<String> {
@@ -35,6 +27,7 @@ fn page(values: Value) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_row_says_how_it_went_and_a_cell_stays_one() {

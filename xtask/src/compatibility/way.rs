@@ -6,7 +6,6 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -18,14 +17,13 @@ const LIMIT: Duration = Duration::from_secs(180);
 pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/games";
 
 /// What a script runs under.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Way {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
     /// Nothing: the C library's locks.
-    #[value(skip)]
     Alone,
-    /// Our locks
+    /// Our locks.
     Run,
-    /// The C library's locks, recorded
+    /// The C library's locks, recorded.
     Profile,
 }
 
@@ -57,17 +55,8 @@ impl Ran {
     pub(super) fn ending(&self) -> String {
         match self.status {
             None => format!("no end within {} s", LIMIT.as_secs()),
-            Some(status) => match (status.code(), status.signal()) {
-                (Some(code), _) => format!("exit status {code}"),
-                (None, Some(signal)) => format!("signal {signal}"),
-                (None, None) => status.to_string(),
-            },
+            Some(status) => status.to_string().replacen(": ", " ", 1),
         }
-    }
-
-    /// Returns whether it ended as `other` did.
-    pub(super) fn ends_like(&self, other: &Ran) -> bool {
-        self.status.is_some() && self.status == other.status
     }
 
     /// Returns the lines on standard error, all numbers alike: times, addresses and process numbers differ by run.
@@ -143,6 +132,7 @@ fn acquisitions(json: &Path) -> Option<u64> {
 mod tests {
     use super::*;
     use rustix::process::Signal;
+    use std::os::unix::process::ExitStatusExt;
 
     #[test]
     fn a_script_hears_signals_though_its_caller_does_not() {

@@ -4,8 +4,8 @@ use super::believed::Believed;
 use super::cells::Cell;
 use super::version::Version;
 use crate::command::{last_lines, read_json};
-use crate::programs::prepare::Ready;
 use crate::programs::run::bounded;
+use crate::programs::table::Ready;
 use crate::results::{each, text};
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
@@ -17,6 +17,8 @@ use turnwise_present::stats::median;
 
 /// Samples of a cell in one run, whose median counts: each begins with new threads.
 pub(super) const SAMPLES: u32 = 4;
+/// Their length.
+pub(super) const SAMPLE_MS: u32 = 30;
 
 /// The meaning of a cell's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,12 +65,6 @@ pub(super) enum What {
     },
 }
 
-/// How all jobs are run.
-pub(crate) struct How {
-    pub(crate) sample_ms: u32,
-    pub(crate) believed: Option<Believed>,
-}
-
 impl Job {
     /// Returns the jobs that measure cells of `turnwise-lab bench`.
     pub(super) fn of_cells(cells: impl IntoIterator<Item = Cell>, rounds: u32) -> Vec<Job> {
@@ -88,32 +84,23 @@ impl Job {
     }
 
     /// Runs it under a version; returns a value for each cell.
-    pub(super) fn run(&self, version: &Version, how: &How) -> Result<Vec<f64>> {
+    pub(super) fn run(&self, version: &Version, believed: Option<&Believed>) -> Result<Vec<f64>> {
         match &self.what {
-            What::Bench(cells) => bench(version, how, cells),
-            What::Program { ready, figure } => program(version, how, ready, figure).map(|value| vec![value]),
+            What::Bench(cells) => bench(version, believed, cells),
+            What::Program { ready, figure } => program(version, believed, ready, figure).map(|value| vec![value]),
         }
     }
 }
 
-impl How {
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        if let Some(believed) = &self.believed {
-            believed.apply(&mut command);
-        }
-        command
-    }
-}
-
-fn bench(version: &Version, how: &How, cells: &[Cell]) -> Result<Vec<f64>> {
+fn bench(version: &Version, believed: Option<&Believed>, cells: &[Cell]) -> Result<Vec<f64>> {
     let Cell { subject, lock, .. } = &cells[0];
     let scenarios: Vec<&str> = cells.iter().map(|cell| cell.scenario.as_str()).collect();
     let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
-    let mut command = how.command(&version.bench);
+    let mut command = Command::new(&version.bench);
+    believed.iter().for_each(|believed| believed.apply(&mut command));
     // Quick: at most two samples in addition to these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
-    command.args(["--sample-ms", &how.sample_ms.to_string()]);
+    command.args(["--sample-ms", &SAMPLE_MS.to_string()]);
     if let Some(reported) = &version.overridden {
         command.args(reported.set.iter().flat_map(|set| ["--set", set])).envs(reported.variables.clone());
     }
@@ -143,11 +130,12 @@ fn read(file: &Path, lock: &str, scenarios: &[&str]) -> Result<Vec<f64>> {
     scenarios.iter().map(value).collect()
 }
 
-fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
+fn program(version: &Version, believed: Option<&Believed>, ready: &Ready, figure: &Regex) -> Result<f64> {
     let mut command = match &version.overridden {
         Some(reported) => reported.command(&ready.command),
         None => {
-            let mut command = how.command(&version.program);
+            let mut command = Command::new(&version.program);
+            believed.iter().for_each(|believed| believed.apply(&mut command));
             command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
             command
         }

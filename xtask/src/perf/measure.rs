@@ -1,7 +1,8 @@
 //! Runs the jobs of a report in rounds, with the two versions of each side by side.
 
+use super::believed::Believed;
 use super::busy::Busy;
-use super::job::{How, Job, Unit};
+use super::job::{Job, Unit};
 use super::report::Gap;
 use super::version::Version;
 use anyhow::{Context, Result};
@@ -34,17 +35,17 @@ struct Running<'a> {
 }
 
 /// Runs each job the planned number of times, with each pair of builds; one that fails is not run again.
-pub(crate) fn measure<'a>(
-    jobs: impl Iterator<Item = &'a Job>,
+pub(crate) fn measure(
+    jobs: &[Job],
     builds: &[Versions],
-    how: &How,
+    believed: Option<&Believed>,
     busy: &mut Busy,
 ) -> Result<Outcome> {
-    let mut all: Vec<Running> = jobs.map(|job| Running { job, measured: Vec::new(), failed: None }).collect();
+    let mut all: Vec<Running> = jobs.iter().map(|job| Running { job, measured: Vec::new(), failed: None }).collect();
     let rounds = all.iter().map(|running| running.job.rounds).max().unwrap_or(0);
     // A run of each that does not count: files are read, pages are there, and what cannot run at all fails at once.
     for running in &mut all {
-        running.pairs_of(builds, how, false);
+        running.pairs_of(builds, believed, false);
         let none = vec![Vec::new(); builds.len()];
         let measured = |cell: &String| Measured { cell: cell.clone(), unit: running.job.unit, builds: none.clone() };
         running.measured = running.job.cells.iter().map(measured).collect();
@@ -53,7 +54,7 @@ pub(crate) fn measure<'a>(
     for round in 0..rounds {
         for (index, running) in all.iter_mut().enumerate() {
             if is_due(round, running.job.rounds, rounds) {
-                running.pairs_of(builds, how, (running.measured[0].builds[0].len() + index) % 2 == 1);
+                running.pairs_of(builds, believed, (running.measured[0].builds[0].len() + index) % 2 == 1);
             }
         }
         busy.check()?;
@@ -74,12 +75,12 @@ fn is_due(round: u32, times: u32, rounds: u32) -> bool {
 
 impl Running<'_> {
     /// Makes one run under each version of each pair of builds, up to the first that fails.
-    fn pairs_of(&mut self, builds: &[Versions], how: &How, new_first: bool) {
+    fn pairs_of(&mut self, builds: &[Versions], believed: Option<&Believed>, new_first: bool) {
         for (build, versions) in builds.iter().enumerate() {
             if self.failed.is_some() {
                 return;
             }
-            match pair(self.job, versions, how, new_first) {
+            match pair(self.job, versions, believed, new_first) {
                 Ok([old, new]) => {
                     for (of, pair) in self.measured.iter_mut().zip(old.into_iter().zip(new)) {
                         of.builds[build].push(pair.into());
@@ -92,11 +93,11 @@ impl Running<'_> {
 }
 
 /// Makes one run under each version; the order changes from pair to pair.
-fn pair(job: &Job, versions: &Versions, how: &How, new_first: bool) -> Result<[Vec<f64>; 2]> {
+fn pair(job: &Job, versions: &Versions, believed: Option<&Believed>, new_first: bool) -> Result<[Vec<f64>; 2]> {
     let mut values = [Vec::new(), Vec::new()];
     for index in if new_first { [1, 0] } else { [0, 1] } {
         let which = || format!("the {} one, {}", ["old", "new"][index], versions[index].name);
-        values[index] = job.run(&versions[index], how).with_context(which)?;
+        values[index] = job.run(&versions[index], believed).with_context(which)?;
     }
     Ok(values)
 }

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail, ensure};
 use believed::Believed;
 use busy::Busy;
 use cells::Cell;
-use job::{How, Job, Unit, What};
+use job::{Job, Unit, What};
 use measure::Versions;
 use placement::Placement;
 use regex::Regex;
@@ -69,9 +69,6 @@ pub(crate) struct Args {
     /// Pairs of runs of each program
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = pairs())]
     program_rounds: u32,
-    /// Length of a sample in milliseconds; a run has four of a cell, and their median counts
-    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    sample_ms: u32,
     /// Measure next to N processes that each keep a CPU busy
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
     beside: u32,
@@ -140,11 +137,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let programs = plan.jobs.iter().filter(|job| job.unit != Unit::Nanoseconds).count();
     args.has_enough_pairs(plan.cells() - programs, programs)?;
     let machine = report::place(&version::compiler()?);
-    let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
+    let believed = args.believed_cpus.map(Believed::new).transpose()?;
     let start = Instant::now();
     let outcome = {
         let mut busy = Busy::start(args.beside)?;
-        measure::measure(plan.jobs.iter(), &builds, &how, &mut busy)?
+        measure::measure(&plan.jobs, &builds, believed.as_ref(), &mut busy)?
     };
     let bound = args.bound / 100.0;
     let (cells, failed) = report::rows(outcome, bound);
@@ -160,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         "conditions": {
             "rounds": args.rounds(),
             "program_rounds": args.program_rounds,
-            "sample_ms": args.sample_ms,
+            "sample_ms": job::SAMPLE_MS,
             "beside": args.beside,
             "believed_cpus": args.believed_cpus,
             "bound": bound,
@@ -290,7 +287,7 @@ fn programs_of(here: &Path, names: &[&str], rounds: u32, jobs: &mut Vec<Job>, le
             continue;
         };
         let figure = Regex::new(&format!("(?m){metric}"))?;
-        let prepared = skipped(programs::prepare::prepare(&program, here));
+        let prepared = skipped(program.prepare(here));
         match prepared.with_context(|| format!("{} cannot be prepared", program.name))? {
             Err(why) => left_out.push(Gap { cell: program.name, why }),
             Ok(ready) => jobs.push(Job {

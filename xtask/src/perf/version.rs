@@ -3,7 +3,7 @@
 
 use super::placement::Placement;
 use crate::command::{Run, cmd, git, of_words, outputs_to, text_of};
-use crate::root::{cargo, copy, target};
+use crate::root::{cargo, copy, target, write};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use std::fs::File;
@@ -82,7 +82,7 @@ pub(super) fn given(program: &Path) -> Result<Version> {
 pub(super) fn working_tree(placement: Placement) -> Result<Version> {
     let (commit, title) = described("HEAD")?;
     let changed = git(&["status", "--porcelain"])?.lines().count();
-    let place = folder()?.join(format!("tree{}", placement.suffix()));
+    let place = Path::new(FOLDER).join(format!("tree{}", placement.suffix()));
     let target = match placement {
         Placement(None) => target(),
         // The compiler's own cache does not know that a linker changed.
@@ -103,7 +103,7 @@ pub(super) fn working_tree(placement: Placement) -> Result<Version> {
 /// Unpacks a commit and builds it.
 pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
     let (name, what) = described(named)?;
-    let place = folder()?.join(&name);
+    let place = Path::new(FOLDER).join(&name);
     // By compiler: another one makes another program.
     let kept = place.join(compiler()?.replace([' ', '/'], "-") + &placement.suffix());
     let program = kept.join(PROGRAM);
@@ -126,12 +126,6 @@ pub(super) fn commit(named: &str, placement: Placement) -> Result<Version> {
 pub(crate) fn compiler() -> Result<String> {
     let all = cmd("rustc --version").text()?;
     Ok(all.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
-}
-
-fn folder() -> Result<PathBuf> {
-    let folder = PathBuf::from(FOLDER);
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {FOLDER}"))?;
-    Ok(folder)
 }
 
 /// Returns short name and first line.
@@ -157,12 +151,12 @@ fn unpack(name: &str, source: &Path) -> Result<()> {
 fn build(workspace: &Path, target: &Path, log: &Path, placement: Placement) -> Result<()> {
     let target = std::path::absolute(target)?;
     eprintln!("building {}{} (minutes; log: {})", workspace.display(), placement.words(), log.display());
-    let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    write(log, "")?;
     let mut command =
         cargo(&format!("build --profile {} --locked --package turnwise-cli --package {LAB}", profile(workspace)));
-    placement.apply(&mut command, &folder()?)?;
+    placement.apply(&mut command, Path::new(FOLDER))?;
     command.current_dir(workspace).arg("--target-dir").arg(target);
-    if !outputs_to(&mut command, to)?.succeeds()? {
+    if !outputs_to(&mut command, File::create(log)?)?.succeeds()? {
         let said = text_of(&std::fs::read(log)?);
         bail!("the last lines of {}:\n{}", log.display(), last_lines(&said));
     }

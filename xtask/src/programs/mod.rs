@@ -1,7 +1,6 @@
 //! `cargo xtask programs`: unmodified programs, on the C library's locks and on ours. The same results, and how fast:
 //! kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
-pub(crate) mod prepare;
 mod report;
 pub(crate) mod run;
 pub(crate) mod table;
@@ -12,12 +11,10 @@ use crate::results::record::{Record, command_line, over};
 use crate::results::{self, PAGES, RUNS, Subject};
 use crate::root::write;
 use anyhow::{Context, Result, bail};
-use prepare::Ready;
-use run::Turnwise;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use table::{Program, chosen};
+use table::{Program, Ready, chosen};
 use turnwise_preload_abi::Policy;
 use turnwise_present::others::Watch;
 use turnwise_present::quota::Quota;
@@ -46,12 +43,6 @@ pub(crate) struct Args {
     /// List the programs
     #[arg(long)]
     list: bool,
-    /// Only draw docs/results/programs.svg again, from the newest report of each machine in bench/runs
-    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list"])]
-    picture: bool,
-    /// Only write the README's lines on programs again, from the newest report of each machine in bench/runs
-    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list", "picture"])]
-    readme: bool,
 }
 
 /// Busy processes alongside a program that is compared once more.
@@ -67,16 +58,6 @@ const NAME: &str = "programs";
 
 /// Runs the programs; `true` if none of those that could be run failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    if args.picture {
-        let newest = results::record::newest_of_each(Path::new(RUNS), "programs.json", None)?;
-        let first = newest.first().context("bench/runs has no report of programs")?;
-        write(Path::new(PAGES).join("programs.svg"), results::picture(Subject::named(NAME)?, first)?)?;
-        return Ok(true);
-    }
-    if args.readme {
-        results::readme::write()?;
-        return Ok(true);
-    }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
     let programs = chosen(&here, &args.name)?;
     if args.list {
@@ -89,14 +70,15 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         install(programs.iter().flat_map(|program| &program.packages))?;
     }
     let left_out = left_out(args, || Quota::enter(QUOTA).map(drop));
-    let turnwise = Turnwise::build()?;
+    let turnwise = results::built("turnwise-cli", "turnwise")?;
     let record = Record::now(Path::new(RUNS))?;
     let (watch, start) = (Watch::begin(), Instant::now());
     let mut entries = Vec::new();
     for program in programs {
         eprintln!("==> {}", program.name);
-        let ready = prepare::prepare(&program, &here);
-        let outcome = outcome(ready.and_then(|ready| measure(&turnwise, &program, &ready, args, left_out.is_none())));
+        let outcome = outcome(
+            program.prepare(&here).and_then(|ready| measure(&turnwise, &program, &ready, args, left_out.is_none())),
+        );
         eprintln!("    {}", report::line(&outcome));
         entries.push(report::entry(&program, outcome));
     }
@@ -143,17 +125,18 @@ fn left_out(args: &Args, quota: impl FnOnce() -> Result<()>) -> Option<String> {
     Some(why)
 }
 
-fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, args: &Args, has_quota: bool) -> Result<Value> {
+fn measure(turnwise: &Path, program: &Program, ready: &Ready, args: &Args, has_quota: bool) -> Result<Value> {
     let mut results: Vec<_> =
-        POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
+        POLICIES.iter().map(|policy| run::results(turnwise, policy, program, ready)).collect::<Result<_>>()?;
     if results.iter().any(|result| *result != results[0]) {
         bail!("the results differ: {} under {}, {} under {}", results[0], POLICIES[0], results[1], POLICIES[1]);
     }
     if program.metric.is_none() {
         return Ok(json!({ "passed": results.swap_remove(0) }));
     }
-    let mut measured = turnwise.compare(program, ready, args.runs, program.bound)?;
-    let once_more = || -> Result<Value> { Ok(turnwise.compare(program, ready, args.runs, false)?["speed"].take()) };
+    let mut measured = run::compare(turnwise, program, ready, args.runs, program.bound)?;
+    let once_more =
+        || -> Result<Value> { Ok(run::compare(turnwise, program, ready, args.runs, false)?["speed"].take()) };
     if args.beside_busy {
         let mut busy = Busy::start(BUSY)?;
         measured["beside_busy"] = once_more().context("beside busy processes")?;

@@ -1,78 +1,64 @@
 //! Runs a program under the policies by `turnwise run` and `turnwise compare`.
 
 use super::POLICIES;
-use super::prepare::Ready;
-use super::table::Program;
-use crate::command::{Run, both, last_lines, read_json, text_of};
-use crate::results::{built, each};
+use super::table::{Program, Ready};
+use crate::command::{Run, both, last_lines, text_of};
+use crate::results::each;
 use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
+use turnwise_present::cpus;
 
 /// No run of any program takes longer.
 const LIMIT_S: u64 = 120;
 
-/// The program `turnwise`, built for speed.
-pub(super) struct Turnwise {
-    path: PathBuf,
+/// Returns the part of the program's output that must not depend on its locks. A program that occasionally fails on
+/// the C library's is retried: that does not count against ours.
+pub(super) fn results(turnwise: &Path, policy: &str, program: &Program, ready: &Ready) -> Result<String> {
+    const TRIES: u32 = 3;
+    let mut tries = if policy == POLICIES[0] { TRIES } else { 1 };
+    let printed = loop {
+        let mut run = Command::new(turnwise);
+        run.args(["run", "--lock", policy, "--"]).args(&ready.command);
+        let (status, printed) = bounded(&mut run).with_context(|| format!("under {policy}"))?;
+        tries -= 1;
+        match status.success() {
+            true => break printed,
+            false if tries == 0 => bail!("it fails under {policy}: {}", last_lines(&printed)),
+            false => {}
+        }
+    };
+    let Some(equal) = &program.equal else { return Ok("its exit status".to_owned()) };
+    let equal = Regex::new(&format!("(?m){equal}"))?;
+    let found: Vec<_> = equal.find_iter(&printed).map(|found| found.as_str()).collect();
+    ensure!(!found.is_empty(), "under {policy} it prints nothing like `{equal}`: {}", last_lines(&printed));
+    Ok(found.join(", "))
 }
 
-impl Turnwise {
-    /// Builds the `turnwise` program.
-    pub(super) fn build() -> Result<Turnwise> {
-        let path = built("turnwise-cli", "turnwise")?;
-        Ok(Turnwise { path })
+/// Runs both policies, interleaved, in this process's circumstances; with `arms` also the C library's on one CPU,
+/// and recorded.
+pub(super) fn compare(turnwise: &Path, program: &Program, ready: &Ready, runs: u32, arms: bool) -> Result<Value> {
+    let metric = program.metric.as_deref().context("its results are not measured")?;
+    let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
+    let mut compare = Command::new(turnwise);
+    compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
+    compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}"), "--json", "-"]);
+    if arms {
+        let turnwise = turnwise.to_str().context("the path of turnwise is not UTF-8")?;
+        let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
+        // The last one that this process may use: the first ones serve more interrupts.
+        let last = *cpus::allowed()?.last().context("no CPU may be used")?;
+        compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {last}")]);
+        compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
     }
-
-    /// Returns the part of the program's output that must not depend on its locks. A program that occasionally fails on
-    /// the C library's is retried: that does not count against ours.
-    pub(super) fn results(&self, policy: &str, program: &Program, ready: &Ready) -> Result<String> {
-        const TRIES: u32 = 3;
-        let mut tries = if policy == POLICIES[0] { TRIES } else { 1 };
-        let printed = loop {
-            let mut run = Command::new(&self.path);
-            run.args(["run", "--lock", policy, "--"]).args(&ready.command);
-            let (status, printed) = bounded(&mut run).with_context(|| format!("under {policy}"))?;
-            tries -= 1;
-            match status.success() {
-                true => break printed,
-                false if tries == 0 => bail!("it fails under {policy}: {}", last_lines(&printed)),
-                false => {}
-            }
-        };
-        let Some(equal) = &program.equal else { return Ok("its exit status".to_owned()) };
-        let equal = Regex::new(&format!("(?m){equal}"))?;
-        let found: Vec<_> = equal.find_iter(&printed).map(|found| found.as_str()).collect();
-        ensure!(!found.is_empty(), "under {policy} it prints nothing like `{equal}`: {}", last_lines(&printed));
-        Ok(found.join(", "))
-    }
-
-    /// Runs both policies, interleaved, in this process's circumstances; with `arms` also the C library's on one CPU,
-    /// and recorded.
-    pub(super) fn compare(&self, program: &Program, ready: &Ready, runs: u32, arms: bool) -> Result<Value> {
-        let folder = tempfile::tempdir().context("cannot make a folder")?;
-        let json = folder.path().join("comparison.json");
-        let metric = program.metric.as_deref().context("its results are not measured")?;
-        let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
-        let mut compare = Command::new(&self.path);
-        compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
-        compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
-        compare.arg(format!("--json={}", json.display()));
-        if arms {
-            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
-            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
-            compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
-            compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
-        }
-        let output = compare.arg("--").args(&ready.command).stdin(Stdio::null()).printed()?;
-        ensure!(output.status.success(), "{}", text_of(&output.stderr).trim());
-        read(&read_json(&json, "`turnwise compare`")?, program.lower, arms)
-    }
+    let output = compare.arg("--").args(&ready.command).stdin(Stdio::null()).printed()?;
+    ensure!(output.status.success(), "{}", text_of(&output.stderr).trim());
+    let comparison = serde_json::from_slice(&output.stdout).context("this is not what `turnwise compare` writes")?;
+    read(&comparison, program.lower, arms)
 }
 
 /// The arm of lock-bound programs on one CPU: no thread runs alongside a lock's owner, so its gain is the cost of
@@ -80,12 +66,6 @@ impl Turnwise {
 const ONE_CPU: &str = "one CPU";
 /// The arm of lock-bound programs under `turnwise profile`.
 const RECORDED: &str = "recorded";
-
-/// Returns the last CPU that this process may use: the first ones serve more interrupts.
-fn last_cpu() -> Result<usize> {
-    let allowed = sched_getaffinity(None).context("cannot ask for the CPUs that may be used")?;
-    (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
-}
 
 /// Reads a comparison; `bound`: whether it has the arms of lock-bound programs.
 fn read(comparison: &Value, lower: bool, bound: bool) -> Result<Value> {

@@ -1,9 +1,10 @@
 //! The table of programs: `xtask/programs/programs.toml`, where each key is explained.
 
-use crate::command::{named, rows_in};
-use anyhow::Result;
+use crate::command::{Run, in_memory, named, need_all, of_words, rows_in, text_of};
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 use std::path::Path;
+use tempfile::TempDir;
 
 /// A program.
 #[derive(Deserialize)]
@@ -11,10 +12,10 @@ use std::path::Path;
 pub(crate) struct Program {
     pub(crate) name: String,
     #[serde(default)]
-    pub(super) needs: Vec<String>,
+    needs: Vec<String>,
     pub(super) packages: Vec<String>,
     #[serde(default)]
-    pub(super) setup: Vec<String>,
+    setup: Vec<String>,
     pub(super) command: Vec<String>,
     /// None: a test of the program by itself.
     pub(crate) metric: Option<String>,
@@ -23,6 +24,34 @@ pub(crate) struct Program {
     pub(super) equal: Option<String>,
     #[serde(default)]
     pub(super) bound: bool,
+}
+
+/// A program that can be run.
+pub(crate) struct Ready {
+    /// With all placeholders replaced.
+    pub(crate) command: Vec<String>,
+    /// Its files; removed when dropped.
+    _folder: TempDir,
+}
+
+impl Program {
+    /// Makes it ready: its folder, and its set-up, which compiles those of ours.
+    ///
+    /// # Errors
+    /// It fails, or why it cannot run here.
+    pub(crate) fn prepare(&self, here: &Path) -> Result<Ready> {
+        need_all(&self.needs, &std::env::var_os("PATH").unwrap_or_default(), &self.packages)?;
+        let folder = in_memory("turnwise-programs-")?;
+        let fill = |word: &String| {
+            word.replace("{here}", &here.to_string_lossy()).replace("{dir}", &folder.path().to_string_lossy())
+        };
+        let setup: Vec<String> = self.setup.iter().map(fill).collect();
+        if !setup.is_empty() {
+            let out = of_words(setup).printed()?;
+            ensure!(out.status.success(), "its set-up failed ({}): {}", out.status, text_of(&out.stderr).trim());
+        }
+        Ok(Ready { command: self.command.iter().map(fill).collect(), _folder: folder })
+    }
 }
 
 /// Reads the list in the folder `here`; returns the programs whose names contain any of these, or all.

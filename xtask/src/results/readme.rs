@@ -21,8 +21,8 @@ const FRONT: &str = "front.json";
 /// What stands in the README, and the line before it.
 const BLOCKS: [(&str, &str); 4] = [
     ("front", "<!-- front: `cargo xtask results --front` writes these lines -->\n"),
-    ("programs", "<!-- programs: `cargo xtask programs --readme` writes these lines -->\n"),
-    ("no gain", "<!-- no gain: `cargo xtask programs --readme` writes these lines -->\n"),
+    ("programs", "<!-- programs: `cargo xtask programs` writes these lines -->\n"),
+    ("no gain", "<!-- no gain: `cargo xtask programs` writes these lines -->\n"),
     ("score", "<!-- score: `cargo xtask results reproduction` writes this line -->\n"),
 ];
 const END: &str = "<!-- end of ";
@@ -103,7 +103,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
         let reported = reported(&readme, &root.join(RUNS)).unwrap().expect("it has a place for the figures");
-        assert!(reported == readme, "write it again: cargo xtask programs --readme");
+        assert!(reported == readme, "write it again: cargo xtask results --from FOLDER programs");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::record::relative;
 use super::template::render;
 use crate::command::{read_json, rows};
+use crate::root::read;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,20 +67,14 @@ impl Subject {
         self.command.first().map_or("programs", String::as_str)
     }
 
-    /// Returns the templates of its page and of its picture.
-    fn templates(&self) -> [&'static str; 2] {
-        match self.kind() {
-            "bench" => [include_str!("templates/bench.md.jinja"), include_str!("templates/bench.svg.jinja")],
-            "reproduce" => {
-                [include_str!("templates/reproduce.md.jinja"), include_str!("templates/reproduce.svg.jinja")]
-            }
-            _ => [include_str!("templates/programs.md.jinja"), include_str!("templates/programs.svg.jinja")],
-        }
+    /// Returns the template of its page (`md`) or of its picture (`svg`).
+    fn template(&self, of: &str) -> Result<String> {
+        read(format!("{}/src/results/templates/{}.{of}.jinja", env!("CARGO_MANIFEST_DIR"), self.kind()))
     }
 
     /// Renders a report.
     pub(crate) fn body(&self, report: &Value) -> Result<String> {
-        self.rendered(self.templates()[0], report, &[], [""; 2])
+        self.rendered(&self.template("md")?, report, &[], [""; 2])
     }
 
     /// Renders the page of the report in the folder `from`, for the folder `pages`.
@@ -87,13 +82,13 @@ impl Subject {
         let seen = relative(pages, from);
         let name = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
         let folder = [seen.to_str().context("a folder's name is not text")?, name];
-        let template = [include_str!("templates/page.md.jinja"), self.templates()[0]].concat();
+        let template = include_str!("templates/page.md.jinja").to_owned() + &self.template("md")?;
         self.rendered(&template, &self.read(from)?, &[], folder)
     }
 
     /// Draws the reports, of which that of programs has several.
     pub(super) fn picture(&self, reports: &[Value]) -> Result<String> {
-        self.rendered(self.templates()[1], reports.first().unwrap_or(&Value::Null), reports, [""; 2])
+        self.rendered(&self.template("svg")?, reports.first().unwrap_or(&Value::Null), reports, [""; 2])
     }
 
     fn rendered(&self, template: &str, report: &Value, reports: &[Value], folder: [&str; 2]) -> Result<String> {

@@ -35,7 +35,7 @@ fn the_picture_on_record_is_that_of_the_reports_on_record() {
     let newest = record::newest_of_each(&root.join(RUNS), "programs.json", None).unwrap();
     let on_record = std::fs::read_to_string(root.join(PAGES).join("programs.svg")).unwrap();
     let drawn = picture(Subject::named("programs").unwrap(), &newest[0]).unwrap();
-    assert!(drawn == on_record, "draw it again: cargo xtask programs --picture");
+    assert!(drawn == on_record, "draw it again: cargo xtask results --from FOLDER programs");
 }
 
 fn drawn(programs: &[Value]) -> Result<String> {

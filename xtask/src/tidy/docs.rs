@@ -53,23 +53,20 @@ pub(super) fn design_page(tree: &Tree, report: &mut Report<'_>) {
             report.add(&file.path, 1, format!("{page} is missing"));
         }
     }
-    let index = tree.get("docs/design/README.md").map_or("", |f| &f.text);
-    for file in &tree.files {
-        let Some(name) = file.path.strip_prefix("docs/design/") else { continue };
-        if name != "README.md" && name.ends_with(".md") && !index.contains(&format!("({name})")) {
-            report.add(&file.path, 1, "docs/design/README.md does not link to it");
-        }
-    }
+    all_listed(tree, report, "docs/design/", "README.md");
 }
 
-const SUMMARY: &str = "docs/SUMMARY.md";
-
 pub(super) fn book_complete(tree: &Tree, report: &mut Report<'_>) {
-    let Some(summary) = tree.get(SUMMARY) else { return };
-    for file in tree.files.iter().filter(|f| f.is(&["md"]) && f.path != SUMMARY) {
-        let Some(page) = file.path.strip_prefix("docs/") else { continue };
-        if !summary.text.contains(&format!("({page})")) {
-            report.add(&file.path, 1, format!("{SUMMARY} does not list it"));
+    all_listed(tree, report, "docs/", "SUMMARY.md");
+}
+
+/// Finds the pages in a folder that its page `index` does not link.
+fn all_listed(tree: &Tree, report: &mut Report<'_>, folder: &str, index: &str) {
+    let listed = tree.get(&format!("{folder}{index}")).map_or("", |file| &file.text);
+    for file in tree.files.iter().filter(|file| file.is(&["md"])) {
+        let Some(page) = file.path.strip_prefix(folder).filter(|page| *page != index) else { continue };
+        if !listed.contains(&format!("({page})")) {
+            report.add(&file.path, 1, format!("{folder}{index} does not list it"));
         }
     }
 }

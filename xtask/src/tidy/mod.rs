@@ -5,7 +5,6 @@ mod circles;
 mod docs;
 mod ordering;
 mod promises;
-mod rust;
 mod sizes;
 mod table;
 mod tree;
@@ -40,8 +39,7 @@ type Finds = fn(&Tree, &mut Report<'_>);
 
 /// The functions of the rules that are not about text.
 const FUNCTIONS: &[(&str, Finds)] = &[
-    ("rust-syntax", rust::rust_syntax),
-    ("function-length", rust::function_length),
+    ("rust-syntax", tree::rust_syntax),
     ("circles", circles::circles),
     ("ordering-pair", ordering::ordering_pair),
     ("dependency-listed", docs::dependency_listed),

@@ -1,12 +1,16 @@
 //! The budget of lines: `sizes.toml` states how many each crate may have.
 
 use super::Report;
-use super::tree::{File, Tree, is_test, span_lines};
+use super::tree::Tree;
+use regex::Regex;
 use std::collections::BTreeMap;
 
 const BUDGET: &str = "sizes.toml";
 /// Folders whose folders are counted one by one.
 const ROOMS: [&str; 4] = ["crates", "lab", "proof", "docs"];
+/// A module of tests.
+const TESTS: &str =
+    r"(?m)^#\[cfg\((?:all\()?test\b.*\]\n(?:(?:#\[|//).*\n)*(?:pub(?:\([a-z]+\))? )?mod \w+ \{\n(?:.*\n)*?\}\n";
 
 pub(super) fn size_budget(tree: &Tree, report: &mut Report<'_>) {
     let Some(budget) = tree.get(BUDGET) else { return report.add(BUDGET, 1, "it is missing") };
@@ -30,7 +34,7 @@ pub(super) fn size_budget(tree: &Tree, report: &mut Report<'_>) {
 
 /// Lines by crate.
 fn sums(tree: &Tree) -> BTreeMap<String, usize> {
-    let mut sums = BTreeMap::new();
+    let (mut sums, tests) = (BTreeMap::new(), Regex::new(TESTS).expect("it is constant"));
     for file in tree.files.iter().filter(|file| file.is(&["rs"])) {
         let parts: Vec<&str> = file.path.split('/').collect();
         let [folders @ .., name] = parts.as_slice() else { continue };
@@ -38,24 +42,10 @@ fn sums(tree: &Tree) -> BTreeMap<String, usize> {
             continue;
         }
         let depth = if folders.len() > 1 && ROOMS.contains(&folders[0]) { 2 } else { 1 };
-        *sums.entry(parts[..depth].join("/")).or_default() += counted(file);
+        let lines = tests.replace_all(&file.text, "").lines().count();
+        *sums.entry(parts[..depth].join("/")).or_default() += lines;
     }
     sums
-}
-
-/// Returns the number of lines of a file without its modules under `#[cfg(test)]`.
-fn counted(file: &File) -> usize {
-    file.text.lines().count() - file.syntax.as_ref().map_or(0, |syntax| of_tests(&syntax.items))
-}
-
-/// Returns the number of lines of modules of tests.
-fn of_tests(items: &[syn::Item]) -> usize {
-    let lines = |item: &syn::Item| match item {
-        syn::Item::Mod(syn::ItemMod { content: Some((_, inner)), .. }) if !is_test(item) => of_tests(inner),
-        syn::Item::Mod(syn::ItemMod { content: Some(_), .. }) => span_lines(item).1 + 1 - span_lines(item).0,
-        _ => 0,
-    };
-    items.iter().map(lines).sum()
 }
 
 #[cfg(test)]

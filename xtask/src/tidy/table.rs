@@ -132,6 +132,52 @@ mod tests {
     }
 
     #[test]
+    fn rust_syntax() {
+        assert_eq!(lines("rust-syntax", &[("a.rs", "fn f( {"), ("b.rs", "fn f() {}\n")]), [1]);
+    }
+
+    #[test]
+    fn function_length() {
+        let body = |lines| format!("impl T {{\nfn long() {{\n{}}}\n}}\n", "f();\n".repeat(lines));
+        assert_eq!(lines("function-length", &[("a.rs", &body(59)), ("b.rs", &body(58))]), [62]);
+        let long = format!("fn a(\n    b: u8,\n) -> C<D> {{ // e\n{}}}\n", "f();\n".repeat(57));
+        let inside = format!("fn short();\n\npub(crate) mod m {{\n    {}}}\n", long.replace('\n', "\n    "));
+        assert_eq!(lines("function-length", &[("a.rs", &long), ("b.rs", &inside)]), [61, 64]);
+    }
+
+    #[test]
+    fn safety_comment() {
+        let bad = "fn f() {\n    unsafe { g() }\n}\nunsafe impl Send for T {}\nunsafe extern \"C\" {}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", bad)]), [2, 4, 5]);
+        let good = "fn f() {\n    // SAFETY: g is harmless.\n    unsafe { g() }\n}\nunsafe extern \"C\" fn h() {}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", good)]), [0; 0]);
+        let far = "// SAFETY: a.\nf();\nf();\nf();\nf();\nf();\nf();\nf();\nfn f() {\n    unsafe { g() }\n}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", far)]), [10]);
+        let in_macro = "macro_rules! m {\n    () => {\n        unsafe { g() }\n    };\n}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", in_macro)]), [3]);
+    }
+
+    #[test]
+    fn atomic_types() {
+        let text = "use core::sync::atomic::AtomicU32;\n\
+                    impl L {\n\
+                    pub const fn new() -> L {\n\
+                    L(core::sync::atomic::AtomicU32::new(0))\n\
+                    }\n\
+                    }\n\
+                    #[cfg(test)]\n\
+                    mod tests {\n\
+                    type T = AtomicBool;\n\
+                    }\n";
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", text)]), [1]);
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/platform/word.rs", text)]), [0; 0]);
+        let hidden = "impl L {\n    pub const fn nothing() {}\n    fn f() {\n        AtomicU8::new(0);\n    }\n    \
+                      pub(super) const unsafe fn g() -> u8 {\n        AtomicU8::new(0)\n    }\n}\n\
+                      #[cfg(test)]\nmod none {} // none\nfn h() {\n    r##\"a \" b\"##;\n    AtomicU8::new(0);\n}\n";
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", hidden)]), [4, 14]);
+    }
+
+    #[test]
     fn line_length() {
         let long = "x".repeat(121);
         let text = format!("{}\n{long}\n//! | {long} |\n// https://{long}\n", "é".repeat(120));

@@ -1,9 +1,9 @@
 //! The files that rules look at.
 
+use super::Report;
 use crate::command::tracked;
 use anyhow::Result;
 use std::path::Path;
-use syn::spanned::Spanned;
 
 /// Files of the workspace: those that git tracks, or would.
 pub(crate) struct Tree {
@@ -22,14 +22,9 @@ pub(crate) struct File {
 impl Tree {
     /// Returns the workspace of the working directory.
     pub(crate) fn of_workspace() -> Result<Tree> {
-        Self::below(Path::new("."))
-    }
-
-    /// Returns the workspace in `root`.
-    pub(crate) fn below(root: &Path) -> Result<Tree> {
         // Others are deleted but not yet staged, or not text: nothing to check.
-        let file = |name: &String| Some(File::new(name, std::fs::read_to_string(root.join(name)).ok()?));
-        Ok(Tree { files: tracked(root)?.iter().filter_map(file).collect() })
+        let file = |name: &String| Some(File::new(name, std::fs::read_to_string(name).ok()?));
+        Ok(Tree { files: tracked(Path::new("."))?.iter().filter_map(file).collect() })
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&File> {
@@ -79,10 +74,10 @@ impl File {
     }
 }
 
-/// Returns first and last line of something.
-pub(crate) fn span_lines(node: &impl Spanned) -> (usize, usize) {
-    let span = node.span();
-    (span.start().line, span.end().line)
+pub(super) fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|file| file.is(&["rs"]) && file.syntax.is_none()) {
+        report.add(&file.path, 1, "does not parse");
+    }
 }
 
 /// Returns whether an item is left out unless tests are built.

@@ -24,7 +24,7 @@ const LATE: &str = "pthreads adaptive broken-late";
 /// Runs it. A hang is expected, or soon seen, and is not waited for long.
 fn run(session: &mut Session, victim: &'static str, with: &mut dyn Injector) -> Result<Tally> {
     let (length, patience) = (session.length.max(Duration::from_secs(1)), Duration::from_secs(2));
-    let limits = Limits { length, patience, search: session.search() };
+    let limits = Limits { patience, ..Limits::of(length) };
     let tally = session.one(&Victim::new(victim), "none", with, limits)?;
     Ok(Tally { trouble: Vec::new(), ..tally })
 }

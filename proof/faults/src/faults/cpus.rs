@@ -7,13 +7,14 @@ use crate::inject::affinity::Affinity;
 use crate::run::Tally;
 use crate::session::{Session, victims};
 use anyhow::Result;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use turnwise_present::quota::Quota;
 
 pub(super) const FAULTS: &[Fault] = &[
     fault("affinity", |session| {
         let rng = session.rng();
-        need(Affinity::new(rng)?.cpus() > 1, "this process may use one CPU alone")?;
+        need(Affinity::new(rng)?.cpus.len() > 1, "this process may use one CPU alone")?;
         session.each(&victims("all"), "none", Affinity::new)
     }),
     fault("quota", quota),
@@ -23,27 +24,22 @@ pub(super) const FAULTS: &[Fault] = &[
 /// The quota of this process, and so of the victim; it counts the periods in which it was used up.
 struct Throttle {
     quota: Quota,
-    injected: u64,
     looked: Instant,
 }
 
 impl Throttle {
     fn new() -> Result<Self> {
-        Ok(Throttle { quota: Quota::enter(5)?, injected: 0, looked: Instant::now() })
+        Ok(Throttle { quota: Quota::enter(5)?, looked: Instant::now() })
     }
 }
 
 impl Injector for Throttle {
-    fn step(&mut self, _: &Board) -> Result<()> {
+    fn step(&mut self, board: &Board) -> Result<()> {
         if self.looked.elapsed() > Duration::from_millis(50) {
             self.looked = Instant::now();
-            self.injected = self.quota.throttled()?.throttled;
+            board.tries.store(self.quota.throttled()?.throttled, Relaxed);
         }
         Ok(())
-    }
-
-    fn injected(&self) -> u64 {
-        self.injected
     }
 }
 

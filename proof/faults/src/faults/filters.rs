@@ -30,7 +30,7 @@ const RUN: Duration = Duration::from_millis(30);
 /// Runs each victim under each form of the filter, for as long as the row has, and once at least.
 fn filtered(session: &mut Session, what: &str, when: &[&str]) -> Result<Tally> {
     let begun = Instant::now();
-    let limits = Limits { length: RUN, patience: session.patience, search: session.search() };
+    let limits = Limits::of(RUN);
     let mut sum = Tally::default();
     while sum.tries == 0 || begun.elapsed() < session.length {
         for victim in victims("filtered").iter().filter(|victim| session.wide || !victim.wide) {

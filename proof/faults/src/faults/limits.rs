@@ -103,9 +103,8 @@ fn once(session: &Session, tool: &[&str], victim: &Victim, with: &mut dyn Inject
         command.args(tool).arg(program.get_program()).args(program.get_args());
         command
     };
-    // There need not be any.
-    let (length, patience) = (Duration::from_millis(20), session.patience);
-    let limits = Limits { length, patience, search: patience / 4 };
+    // There need not be any fault.
+    let limits = Limits { search: Duration::from_secs(5), ..Limits::of(Duration::from_millis(20)) };
     watch(&board, command, with, limits)
 }
 

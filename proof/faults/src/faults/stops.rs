@@ -6,20 +6,14 @@ use crate::inject::tracer::{Tracer, Whom};
 use crate::run::Tally;
 use crate::session::{Session, victims};
 use anyhow::Result;
-use std::time::Duration;
-
-/// The longest stop of a single thread.
-const STOP: Duration = Duration::from_millis(40);
-/// The longest stop of a process.
-const BURST: Duration = Duration::from_millis(200);
 
 pub(super) const FAULTS: &[Fault] = &[
     fault("holder-stopped", |session| stopped(session, Whom::Holder)),
     fault("waiter-stopped", |session| stopped(session, Whom::Other)),
-    fault("process-stopped", |session| session.each(&victims("all"), "none", |rng| Ok(Bursts::new(rng, BURST)))),
+    fault("process-stopped", |session| session.each(&victims("all"), "none", |rng| Ok(Bursts::new(rng)))),
     fault("sharer-stopped", |session| session.itself("sharers", "stop")),
 ];
 
 fn stopped(session: &mut Session, whom: Whom) -> Result<Tally> {
-    session.each(&victims("all"), "none", |rng| Ok(Tracer::stops(rng, whom, STOP)))
+    session.each(&victims("all"), "none", |rng| Ok(Tracer::stops(rng, whom)))
 }

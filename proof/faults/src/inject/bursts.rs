@@ -9,53 +9,51 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use std::time::{Duration, Instant};
 
+/// The longest stop.
+const LONGEST: Duration = Duration::from_millis(200);
+
 pub(crate) struct Bursts {
     rng: SmallRng,
     pid: Pid,
     stopped: bool,
     next: Instant,
-    longest: Duration,
-    injected: u64,
 }
 
 impl Bursts {
-    /// Stops for up to `longest`.
-    pub(crate) fn new(rng: SmallRng, longest: Duration) -> Self {
-        Bursts { rng, pid: Pid::from_raw(0), stopped: false, next: Instant::now(), longest, injected: 0 }
+    pub(crate) fn new(rng: SmallRng) -> Self {
+        Bursts { rng, pid: Pid::from_raw(0), stopped: false, next: Instant::now() }
     }
 
     fn send(&mut self, stopped: bool) -> Result<()> {
         let signal = if stopped { Signal::SIGSTOP } else { Signal::SIGCONT };
         kill(self.pid, signal).with_context(|| format!("cannot send {signal} to the victim"))?;
-        self.injected += u64::from(stopped && !self.stopped);
         self.stopped = stopped;
         Ok(())
     }
 }
 
 impl Injector for Bursts {
-    fn started(&mut self, pid: Pid) {
+    fn started(&mut self, pid: Pid, _: &Board) {
         self.pid = pid;
         self.next = Instant::now() + Duration::from_millis(20);
     }
 
-    fn step(&mut self, _: &Board) -> Result<()> {
+    fn step(&mut self, board: &Board) -> Result<()> {
         if Instant::now() < self.next {
             return Ok(());
         }
         self.send(!self.stopped)?;
+        if self.stopped {
+            board.tried();
+        }
         // Mostly short ones, so that many come.
-        let longest = if self.rng.random_ratio(1, 8) { self.longest } else { self.longest / 20 };
+        let longest = if self.rng.random_ratio(1, 8) { LONGEST } else { LONGEST / 20 };
         self.next = Instant::now() + longest.mul_f64(self.rng.random());
         Ok(())
     }
 
     fn finish(&mut self) -> Result<()> {
         if self.stopped { self.send(false) } else { Ok(()) }
-    }
-
-    fn injected(&self) -> u64 {
-        self.injected
     }
 
     fn stands_still(&self) -> bool {

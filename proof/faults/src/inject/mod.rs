@@ -3,7 +3,6 @@
 pub(crate) mod affinity;
 pub(crate) mod bursts;
 pub(crate) mod rlimit;
-pub(crate) mod seccomp;
 pub(crate) mod tracer;
 
 use crate::board::Board;
@@ -12,12 +11,13 @@ use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 use std::process::Command;
 
-/// Does something to a victim while it runs. The driver calls it from one thread, as ptrace requires.
+/// Does something to a victim while it runs, and counts on the board how often. The driver calls it from one thread, as
+/// ptrace requires.
 pub(crate) trait Injector {
     /// Called before the victim starts.
     fn prepare(&mut self, _: &mut Command) {}
     /// Called when the victim runs.
-    fn started(&mut self, _: Pid) {}
+    fn started(&mut self, _: Pid, _: &Board) {}
     /// Takes its next step, and soon returns.
     fn step(&mut self, _: &Board) -> Result<()> {
         Ok(())
@@ -29,10 +29,6 @@ pub(crate) trait Injector {
     /// Lets everything run; no fault comes after this.
     fn finish(&mut self) -> Result<()> {
         Ok(())
-    }
-    /// Faults so far.
-    fn injected(&self) -> u64 {
-        0
     }
     /// Returns whether all of the victim stands still because of this.
     fn stands_still(&self) -> bool {
@@ -49,7 +45,7 @@ pub(crate) struct InTheLock;
 impl Injector for Nothing {}
 
 impl Injector for InTheLock {
-    fn injected(&self) -> u64 {
-        1
+    fn started(&mut self, _: Pid, board: &Board) {
+        board.tried();
     }
 }

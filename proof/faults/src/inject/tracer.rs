@@ -1,9 +1,9 @@
 //! The driver as the victim's debugger: it stops single threads, and answers system calls in the kernel's place.
 
 use super::Injector;
-use super::seccomp::Filter;
 use crate::board::Board;
 use anyhow::{Context, Result};
+use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter, sock_fprog};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -11,6 +11,7 @@ use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 use rand::RngExt;
 use rand::rngs::SmallRng;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::Ordering::Relaxed;
@@ -61,12 +62,14 @@ pub(crate) enum Whom {
     Other,
 }
 
+/// The longest stop of a thread.
+const LONGEST: Duration = Duration::from_millis(40);
+
 pub(crate) struct Tracer {
     rng: SmallRng,
     shown: Vec<libc::c_long>,
     decide: Decide,
     whom: Whom,
-    longest: Duration,
     pid: Pid,
     begun: bool,
     over: bool,
@@ -74,13 +77,12 @@ pub(crate) struct Tracer {
     aimed: Option<Pid>,
     held: Vec<(Pid, Instant)>,
     next: Instant,
-    injected: u64,
 }
 
 impl Tracer {
-    /// Stops single threads, for up to `longest`.
-    pub(crate) fn stops(rng: SmallRng, whom: Whom, longest: Duration) -> Self {
-        Tracer { whom, longest, ..Self::answers(rng, &[], |_, _| Action::Pass) }
+    /// Stops single threads.
+    pub(crate) fn stops(rng: SmallRng, whom: Whom) -> Self {
+        Tracer { whom, ..Self::answers(rng, &[], |_, _| Action::Pass) }
     }
 
     /// Decides about each of these calls.
@@ -94,14 +96,12 @@ impl Tracer {
             shown: shown.to_vec(),
             decide: Box::new(decide),
             whom: Whom::Nobody,
-            longest: Duration::ZERO,
             pid: Pid::from_raw(0),
             begun: false,
             over: false,
             aimed: None,
             held: Vec::new(),
             next: Instant::now(),
-            injected: 0,
         }
     }
 
@@ -130,9 +130,9 @@ impl Tracer {
         if self.over || is_holder != (self.whom == Whom::Holder) {
             return go_on(pid, None);
         }
-        self.injected += 1;
+        board.tried();
         // Mostly short ones, so that many come.
-        let time = self.longest.mul_f64(self.rng.random::<f64>().powi(3));
+        let time = LONGEST.mul_f64(self.rng.random::<f64>().powi(3));
         self.hold(pid, time);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl Tracer {
         self.held.push((pid, Instant::now() + time));
     }
 
-    fn shown(&mut self, pid: Pid) -> Result<()> {
+    fn shown(&mut self, pid: Pid, board: &Board) -> Result<()> {
         if self.over {
             return go_on(pid, None);
         }
@@ -149,12 +149,12 @@ impl Tracer {
         match (self.decide)(&call, &mut self.rng) {
             Action::Pass => go_on(pid, None),
             Action::Answer(error) => {
-                self.injected += 1;
+                board.tried();
                 registers::answer(pid, error)?;
                 go_on(pid, None)
             }
             Action::Late(time) => {
-                self.injected += 1;
+                board.tried();
                 self.hold(pid, time);
                 Ok(())
             }
@@ -194,7 +194,7 @@ impl Injector for Tracer {
         unsafe { command.pre_exec(prepare) };
     }
 
-    fn started(&mut self, pid: Pid) {
+    fn started(&mut self, pid: Pid, _: &Board) {
         self.pid = pid;
     }
 
@@ -220,7 +220,7 @@ impl Injector for Tracer {
             WaitStatus::Stopped(pid, Signal::SIGSTOP) if self.aimed == Some(pid) => self.hit(pid, board),
             WaitStatus::Stopped(pid, Signal::SIGSTOP) => go_on(pid, None), // a new thread begins like this
             WaitStatus::Stopped(pid, signal) => go_on(pid, Some(signal)),
-            WaitStatus::PtraceEvent(pid, _, event) if event == libc::PTRACE_EVENT_SECCOMP => self.shown(pid),
+            WaitStatus::PtraceEvent(pid, _, event) if event == libc::PTRACE_EVENT_SECCOMP => self.shown(pid, board),
             WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None),
             WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..) => {
                 self.held.retain(|(held, _)| *held != pid);
@@ -235,9 +235,40 @@ impl Injector for Tracer {
         self.over = true;
         self.release(None)
     }
+}
 
-    fn injected(&self) -> u64 {
-        self.injected
+/// A filter that shows chosen system calls to the tracer before the kernel sees them: a program of the packet filter.
+#[derive(Clone)]
+struct Filter(Vec<sock_filter>);
+
+fn op(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code: code as u16, jt, jf, k }
+}
+
+impl Filter {
+    /// Shows the tracer these calls, and lets all others pass. The number of a call is the first word of what the
+    /// filter sees.
+    fn shows(calls: &[libc::c_long]) -> Self {
+        let mut program = vec![op(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0)];
+        for (before, call) in calls.iter().enumerate() {
+            let to_trace = (calls.len() - before) as u8;
+            program.push(op(BPF_JMP | BPF_JEQ | BPF_K, *call as u32, to_trace, 0));
+        }
+        program.push(op(BPF_RET | BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0));
+        program.push(op(BPF_RET | BPF_K, libc::SECCOMP_RET_TRACE, 0, 0));
+        Filter(program)
+    }
+
+    /// Puts it in force for this thread and all its descendants. Allocates nothing: it runs between fork and exec.
+    fn install(&self) -> io::Result<()> {
+        let program = sock_fprog { len: self.0.len() as u16, filter: self.0.as_ptr().cast_mut() };
+        let program = std::ptr::from_ref(&program);
+        // SAFETY: prctl reads the program, which outlives the calls, and writes nothing.
+        let refused = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+                || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, program) != 0
+        };
+        if refused { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }
 
@@ -249,9 +280,6 @@ mod registers {
     use nix::errno::Errno;
     use nix::sys::ptrace;
     use nix::unistd::Pid;
-
-    /// Whether calls can be answered here.
-    pub(super) const KNOWN: bool = true;
 
     /// Returns the call that a stopped thread is about to make; `None`: the thread is gone.
     pub(super) fn call(pid: Pid) -> Result<Option<Call>> {
@@ -265,7 +293,7 @@ mod registers {
     }
 
     /// Puts an answer in the call's place: a call of number -1 does not happen. A refused `brk` answers with the end of
-    /// the heap, and no error.
+    /// the heap, and no error. (One of 0 would do so, but the program expects to find its argument again.)
     pub(super) fn answer(pid: Pid, error: Option<Errno>) -> Result<()> {
         let Some(mut r) = gone_is_fine(ptrace::getregs(pid)).context("cannot read a thread's registers")? else {
             return Ok(());
@@ -300,8 +328,6 @@ mod registers {
     use nix::errno::Errno;
     use nix::unistd::Pid;
 
-    pub(super) const KNOWN: bool = false;
-
     pub(super) fn call(_: Pid) -> Result<Option<Call>> {
         bail!("system calls can be answered on x86-64 alone")
     }
@@ -312,4 +338,4 @@ mod registers {
 }
 
 /// Whether this program can answer system calls here.
-pub(crate) const ANSWERS: bool = registers::KNOWN;
+pub(crate) const ANSWERS: bool = cfg!(target_arch = "x86_64");

@@ -31,14 +31,14 @@ pub(crate) unsafe fn first_context(top: usize) -> usize {
 ///
 /// # Safety
 /// `cpu` is this CPU's, and lives for ever.
-pub(crate) unsafe fn set_cpu(cpu: *mut Cpu) {
+pub(crate) unsafe fn set_cpu(cpu: *const Cpu) {
     // SAFETY: nothing else uses this register.
     unsafe { asm!("msr tpidr_el1, {}", in(reg) cpu as usize, options(nomem, nostack, preserves_flags)) };
 }
 
 /// Returns what `set_cpu` set on this CPU; 0 before.
 #[inline(always)]
-pub(crate) fn cpu() -> *mut Cpu {
+pub(crate) fn cpu() -> *const Cpu {
     let cpu;
     // SAFETY: reads a register. Not pure: a thread may go on elsewhere after a switch.
     unsafe { asm!("mrs {}, tpidr_el1", out(reg) cpu, options(nomem, nostack, preserves_flags)) };

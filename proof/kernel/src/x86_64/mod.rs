@@ -44,7 +44,7 @@ pub(crate) unsafe fn first_context(top: usize) -> usize {
 ///
 /// # Safety
 /// `cpu` is this CPU's, and lives for ever; its first word is its own address.
-pub(crate) unsafe fn set_cpu(cpu: *mut Cpu) {
+pub(crate) unsafe fn set_cpu(cpu: *const Cpu) {
     const GS_BASE: u32 = 0xc000_0101;
     let (low, high) = (cpu as usize as u32, (cpu as usize >> 32) as u32);
     // SAFETY: nothing else uses this segment.
@@ -53,7 +53,7 @@ pub(crate) unsafe fn set_cpu(cpu: *mut Cpu) {
 
 /// Returns what `set_cpu` set on this CPU.
 #[inline(always)]
-pub(crate) fn cpu() -> *mut Cpu {
+pub(crate) fn cpu() -> *const Cpu {
     let cpu;
     // SAFETY: the first word of the CPU's own memory is its address. Not pure: a thread may go on elsewhere after a
     // switch.

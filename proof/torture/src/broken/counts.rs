@@ -1,5 +1,6 @@
 //! Counts, and counts of references, that are wrong on purpose.
 
+use super::pause;
 use crate::arena::spin;
 use crate::counts::{Op, Said, State};
 use crate::object::{Object, debug_of, of};
@@ -72,11 +73,6 @@ fn after(op: Op, state: State) -> (Said, State) {
     op.alone(state).unwrap_or((Said::No, state))
 }
 
-/// Dwells between a check and what rests on it. Sleeping lets other threads in even if all share one CPU.
-fn dwell() {
-    std::thread::sleep(Duration::from_micros(100));
-}
-
 broken! { SOUND:
     // Gives back without the lock.
     "non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)], counts: Counts {
@@ -86,7 +82,7 @@ broken! { SOUND:
                 return words.alone(|state| after(op, state));
             }
             let (said, state) = after(op, words.state());
-            dwell();
+            pause();
             words.count.store(state.count, SeqCst);
             said
         },
@@ -98,7 +94,7 @@ broken! { SOUND:
             if op != Op::PutOrKill || words.state().count > 1 {
                 return words.alone(|state| after(op, state));
             }
-            dwell();
+            pause();
             words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
         },
     };

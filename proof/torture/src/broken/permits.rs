@@ -1,11 +1,11 @@
 //! Semaphores that are wrong on purpose.
 
+use super::pause;
 use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, Permits};
 use crate::verdict::Verdict::{EarlyTimeout, Hang, Starved, TwoOwners};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
 use turnwise::platform::{Deadline, Lane, Native, Platform};
 
 /// Permits, and a thread that claims the next ones.
@@ -44,11 +44,6 @@ impl Words {
             pause();
         }
     }
-}
-
-/// Pauses between a check and what rests on it. Sleeping lets other threads in even if all share one CPU.
-fn pause() {
-    std::thread::sleep(Duration::from_micros(50));
 }
 
 fn words(semaphore: Object<'_>) -> &Words {

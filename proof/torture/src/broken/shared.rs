@@ -1,26 +1,17 @@
 //! Readers-writer locks that are wrong on purpose.
 
+use super::exclusive::{Words, words};
 use super::{pause, quiet, slow_every_other, until};
-use crate::object::{Object, of, words_of};
+use crate::object::{Object, words_of};
 use crate::ops::{Exclusive, Ops, Shared, Upgrade};
 use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Lane, Native, Platform};
 
 const WRITER: u32 = 1 << 31;
 const UPGRADABLE: u32 = 1 << 30;
 
-/// Words for a lock; [`SOUND`] makes a sound one of them.
-#[derive(Default)]
-#[repr(C)]
-pub(super) struct Words {
-    /// Readers, [`UPGRADABLE`], [`WRITER`].
-    lock: AtomicU32,
-    /// A spare word for a flaw.
-    spare: AtomicU32,
-}
-
+/// [`SOUND`] makes a sound lock of them: `lock` is the number of readers, with [`UPGRADABLE`] and [`WRITER`].
 impl Words {
     /// Changes the word if `may(word)`; returns whether it did.
     fn change(&self, may: impl Fn(u32) -> bool, change: impl Fn(u32) -> u32) -> bool {
@@ -48,10 +39,6 @@ impl Words {
         // ORDERING broken_shared.release: pairs with broken_shared.acquire.
         self.lock.fetch_sub(what, Release)
     }
-}
-
-fn words(lock: Object<'_>) -> &Words {
-    of(lock)
 }
 
 fn write(lock: Object) {
@@ -196,10 +183,10 @@ broken! { SOUND:
     "readers-fork-forgets", "a forked child cannot release", &[("shared-fork", Hang)], exclusive: Exclusive {
         acquire: |lock| {
             write(lock);
-            words(lock).spare.store(std::process::id(), Relaxed);
+            words(lock).spare.store(std::process::id() as usize, Relaxed);
         },
         release: |lock| {
-            if words(lock).spare.load(Relaxed) == std::process::id() {
+            if words(lock).spare.load(Relaxed) == std::process::id() as usize {
                 words(lock).give(WRITER);
             }
         },

@@ -100,13 +100,17 @@ const LIKE_OTHERS: [&str; 2] = ["inode-lock-spin", "inode-lock-backoff"];
 /// The locks.
 pub static LOCKS: LazyLock<Vec<LockRecord>> = LazyLock::new(|| {
     let entries = turnwise_catalogue::LOCKS.iter().filter(|entry| !LIKE_OTHERS.contains(&entry.name));
-    let locks = entries.map(|entry| turnwise_catalogue::visit(entry.name, Record(entry)));
-    locks.chain(others()).collect()
+    entries.map(record).chain(others()).collect()
 });
+
+fn record(entry: &'static Entry) -> LockRecord {
+    turnwise_catalogue::visit(entry.name, Record(entry))
+}
 
 fn others() -> [LockRecord; 9] {
     type AtWake = OsvMutex<OwnerAtWake<Spin>>;
     let at_wake = Ops::lock(Exclusive::raw::<AtWake>(), debug_of::<AtWake>);
+    let tuned = |lock, name, about, ops| LockRecord { name, about, ops, ..record(turnwise_catalogue::get(lock)) };
     [
         LockRecord::new::<AtWake>(
             "osv-mutex-owner-at-wake",
@@ -114,18 +118,8 @@ fn others() -> [LockRecord; 9] {
             Nature::LINUX_MUTEX,
             at_wake,
         ),
-        LockRecord::new::<MutexAndCondvar>(
-            "mutex-tuned",
-            "the lock mutex, where each wait has other settings",
-            turnwise_catalogue::get("mutex").nature,
-            tuned::MUTEX,
-        ),
-        LockRecord::new::<RawRwSem>(
-            "rwsem-tuned",
-            "the lock rwsem, where each wait has other settings",
-            turnwise_catalogue::get("rwsem").nature,
-            tuned::RWSEM,
-        ),
+        tuned("mutex", "mutex-tuned", "the lock mutex, where each wait has other settings", tuned::MUTEX),
+        tuned("rwsem", "rwsem-tuned", "the lock rwsem, where each wait has other settings", tuned::RWSEM),
         file_system::<Today>("vfs", "file system on today's locks"),
         file_system::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
         file_system::<Linux37Patch2>("vfs-linux-3.7-patch-2", "Linux 3.7 with both mutex patches"),

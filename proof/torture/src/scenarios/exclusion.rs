@@ -12,68 +12,50 @@ pub(super) fn briefly(worker: &mut Worker) {
     spin(looks);
 }
 
-/// How threads use a lock: alone, or as readers and writers.
-pub(super) trait Mode: Copy + Sync + 'static {
-    /// Returns the operations by which the lock is owned.
-    fn ops(self) -> Exclusive;
+/// How threads use a lock: alone, or also as readers.
+pub(super) type Use = (Exclusive, Option<Shared>);
 
-    /// Acquires the lock, looks at what it protects, and releases it.
-    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker));
-}
-
-impl Mode for Exclusive {
-    fn ops(self) -> Exclusive {
-        self
-    }
-
-    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker)) {
-        guarded.section(worker, pause);
+/// Acquires the lock, looks at what it protects, and releases it. Of those that read, one in four writes.
+pub(super) fn section(guarded: &Guarded, shared: Option<&Shared>, worker: &mut Worker, pause: fn(&mut Worker)) {
+    match shared {
+        Some(shared) if !worker.one_in(4) => guarded.read_section(shared, worker, pause),
+        _ => guarded.section(worker, pause),
     }
 }
 
-impl Mode for (Exclusive, Shared) {
-    fn ops(self) -> Exclusive {
-        self.0
-    }
-
-    /// Writes one time in four.
-    fn section(self, guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker)) {
-        if worker.one_in(4) {
-            guarded.section(worker, pause);
-        } else {
-            guarded.read_section(&self.1, worker, pause);
-        }
-    }
-}
-
-pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
-    arena.contend(record, mode.ops(), 2, |guarded, worker| {
-        mode.section(guarded, worker, briefly);
+pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, (ops, shared): Use) {
+    arena.contend(record, ops, 2, |guarded, worker| {
+        section(guarded, shared.as_ref(), worker, briefly);
         briefly(worker);
     });
 }
 
-pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
-    arena.contend(record, mode.ops(), record.nature.crowd, |guarded, worker| {
-        mode.section(guarded, worker, briefly);
+pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, (ops, shared): Use) {
+    arena.contend(record, ops, record.nature.crowd, |guarded, worker| {
+        section(guarded, shared.as_ref(), worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
         }
     });
 }
 
-pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, mode: impl Mode) {
-    arena.contend(record, mode.ops(), threads(record, 6), |guarded, worker| {
-        mode.section(guarded, worker, dawdle);
+pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, (ops, shared): Use) {
+    arena.contend(record, ops, threads(record, 6), |guarded, worker| {
+        section(guarded, shared.as_ref(), worker, dawdle);
         dawdle(worker);
     });
 }
 
-pub(super) fn tries(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    arena.contend(record, ops, threads(record, 3), |guarded, worker| {
+pub(super) fn tries(arena: &'static Arena, record: &LockRecord, (ops, shared): Use) {
+    arena.contend(record, ops, threads(record, 3 + usize::from(shared.is_some())), |guarded, worker| {
         if worker.one_in(2) {
-            guarded.section(worker, dawdle);
-        } else if !guarded.attempt(worker, ops.try_acquire) {
+            return section(guarded, shared.as_ref(), worker, dawdle);
+        }
+        let got = match shared.filter(|_| worker.one_in(2)) {
+            Some(shared) => guarded.attempt_reading(&shared, worker, shared.try_read),
+            None => guarded.attempt(worker, ops.try_acquire),
+        };
+        if !got {
             dawdle(worker);
         }
     });
@@ -87,19 +69,22 @@ pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
     Deadline { clock, at: now + ns }
 }
 
-pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (Exclusive, Until)) {
+/// What threads with deadlines need, and those that also read.
+pub(super) type Timed = (Exclusive, Until, Option<(Shared, Until)>);
+
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until, shared): Timed) {
     arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
-            guarded.section(worker, |_| {
-                if long {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            });
-            return;
+            let pause: fn(&mut Worker) = if long { |_| std::thread::sleep(Duration::from_millis(1)) } else { |_| () };
+            return section(guarded, shared.as_ref().map(|(shared, _)| shared), worker, pause);
         }
         let deadline = random_deadline(worker);
-        if !guarded.attempt(worker, |lock| until(lock, deadline)) {
+        let got = match shared.filter(|_| worker.one_in(2)) {
+            Some((shared, until)) => guarded.attempt_reading(&shared, worker, |lock| until(lock, deadline)),
+            None => guarded.attempt(worker, |lock| until(lock, deadline)),
+        };
+        if !got {
             worker.expect_expired(deadline);
         }
     });

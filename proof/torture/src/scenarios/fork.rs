@@ -1,27 +1,15 @@
 //! Fork while threads contend: the child has one thread, and it can lock.
 
+use super::exclusion::Use;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
-use crate::ops::{Exclusive, LockRecord, Shared};
+use crate::ops::{LockRecord, Shared};
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::time::{Duration, Instant};
 
-pub(super) fn fork(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
-    while_others_contend(arena, record, ops, |_| None);
-}
-
 /// The contenders are writers: an arriving reader may be about to undo its addition, and no thread would do that in the
 /// child.
-pub(super) fn fork_shared(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    while_others_contend(arena, record, ops, |worker| worker.one_in(2).then_some(shared));
-}
-
-fn while_others_contend(
-    arena: &'static Arena,
-    record: &LockRecord,
-    ops: Exclusive,
-    reads: impl Fn(&mut Worker) -> Option<Shared>,
-) {
+pub(super) fn fork(arena: &'static Arena, record: &LockRecord, (ops, shared): Use) {
     let guarded = arena.guarded(record, ops);
     let contends = |worker: &mut Worker| {
         guarded.section(worker, dawdle);
@@ -30,7 +18,7 @@ fn while_others_contend(
     arena.beside((record.nature.crowd / 8).clamp(1, 3), contends, || {
         let mut worker = arena.worker(32);
         while arena.goes_on() {
-            let reads = reads(&mut worker);
+            let reads = shared.filter(|_| worker.one_in(2));
             fork_once(arena, record, &guarded, &mut worker, reads);
         }
     });
@@ -120,14 +108,14 @@ fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, rea
 }
 
 fn wait_for(arena: &Arena, child: libc::pid_t) {
-    let started = Instant::now();
+    let (started, patience) = (Instant::now(), arena.limits.patience * 2);
     let mut status = 0;
     // SAFETY: our child; `status` is writable.
     while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if started.elapsed() > arena.patience * 2 {
+        if started.elapsed() > patience {
             // SAFETY: our child, not yet waited for.
             unsafe { libc::kill(child, libc::SIGKILL) };
-            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {:?}", arena.patience * 2));
+            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {patience:?}"));
         }
         std::thread::sleep(Duration::from_micros(200));
     }

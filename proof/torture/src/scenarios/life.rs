@@ -42,14 +42,6 @@ fn batch(arena: &Arena, guarded: &Guarded, comers: usize) {
     });
 }
 
-/// Starts a thread with as little memory as possible, or reports why not.
-fn small<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    body: impl FnOnce() + Send + 'scope,
-) -> std::io::Result<ScopedJoinHandle<'scope, ()>> {
-    Builder::new().stack_size(libc::PTHREAD_STACK_MIN).spawn_scoped(scope, body)
-}
-
 pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let guarded = arena.guarded(record, ops);
     let over = AtomicBool::new(false);
@@ -101,7 +93,8 @@ fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>)
         if sleepers.len() > SLOTS + 64 {
             arena.fail(Verdict::Crash, &format!("{} threads have slots, of which there are {SLOTS}", sleepers.len()));
         }
-        let sleeper = small(scope, || {
+        // With as little memory as possible.
+        let sleeper = Builder::new().stack_size(libc::PTHREAD_STACK_MIN).spawn_scoped(scope, || {
             let slot = Native::me();
             STARTED.fetch_add(1, Relaxed);
             match slot {

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 use turnwise::platform::{Native, Platform};
+use turnwise_present::spent::Spent;
 
 /// The number of equal laps in a run; the first lap is what the last is compared with.
 const LAPS: usize = 8;
@@ -24,20 +25,6 @@ const SLOWER: f64 = 3.0;
 const TELLING: Duration = Duration::from_millis(2);
 /// Threads that a comer may find as well: the main one, the watchdog, and the comers of the batch before.
 const OTHERS: u32 = 16;
-
-/// The numbers that sections find equal and leave equal.
-#[derive(Default)]
-struct Pair {
-    first: AtomicU64,
-    second: AtomicU64,
-}
-
-/// One part of each lap.
-struct Bout {
-    threads: usize,
-    /// The part of the lap that it takes.
-    part: f64,
-}
 
 /// The result of one bout.
 #[derive(Clone, Copy, Default)]
@@ -61,7 +48,8 @@ struct Run<'a> {
     /// Every other acquisition is a reader's, if there are readers.
     shared: Option<Shared>,
     lock: Object<'static>,
-    pair: Pair,
+    /// The numbers that sections find equal and leave equal.
+    pair: [AtomicU64; 2],
     updates: AtomicU64,
     /// The highest number that any thread had as its token.
     most: AtomicU32,
@@ -69,16 +57,13 @@ struct Run<'a> {
 
 pub(super) fn load(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let run = Run::new(arena, record, ops);
-    let bouts = [
-        Bout { threads: 1, part: 0.3 },
-        Bout { threads: 2, part: 0.5 },
-        Bout { threads: record.nature.crowd, part: 0.2 },
-    ];
+    // Threads, and the part of the lap that they have.
+    let bouts = [(1, 0.3), (2, 0.5), (record.nature.crowd, 0.2)];
     let mut laps = [[Made::default(); 3]; LAPS];
     let mut memory = [0; LAPS];
     for (made, memory) in laps.iter_mut().zip(&mut memory) {
-        for (bout, made) in bouts.iter().zip(made) {
-            *made = run.bout(bout.threads, bout.part / LAPS as f64);
+        for ((threads, part), made) in bouts.into_iter().zip(made) {
+            *made = run.bout(threads, part / LAPS as f64);
         }
         *memory = resident_kib();
     }
@@ -140,14 +125,14 @@ pub(super) fn churn(arena: &'static Arena, record: &LockRecord, ops: Exclusive) 
 impl Run<'_> {
     fn new<'a>(arena: &'a Arena, record: &LockRecord, ops: Exclusive) -> Run<'a> {
         let (lock, shared) = (arena.watched(record), record.ops.shared);
-        let (pair, updates, most) = (Pair::default(), AtomicU64::new(0), AtomicU32::new(0));
+        let (pair, updates, most) = (Default::default(), AtomicU64::new(0), AtomicU32::new(0));
         Run { arena, ops, shared, lock, pair, updates, most }
     }
 
     /// Threads acquire for this part of the run.
     fn bout(&self, threads: usize, part: f64) -> Made {
         let (over, until) = (AtomicBool::new(false), self.arena.share() + part);
-        let (before, wall, cpu) = (self.arena.total(), Instant::now(), cpu_time());
+        let (before, wall, cpu) = (self.arena.total(), Instant::now(), Spent::here().cpu);
         std::thread::scope(|s| {
             for number in 0..threads {
                 let over = &over;
@@ -165,7 +150,7 @@ impl Run<'_> {
             over.store(true, Relaxed);
         });
         let acquisitions = self.arena.total() - before;
-        Made { acquisitions, wall: wall.elapsed(), cpu: cpu_time().saturating_sub(cpu) }
+        Made { acquisitions, wall: wall.elapsed(), cpu: Spent::here().cpu.saturating_sub(cpu) }
     }
 
     /// Does some acquisitions, occasionally with a random pause somewhere; fewer if the run is over.
@@ -193,17 +178,17 @@ impl Run<'_> {
 
     fn update(&self) {
         (self.ops.acquire)(self.lock);
-        let (first, second) = (self.pair.first.load(Relaxed), self.pair.second.load(Relaxed));
+        let [first, second] = self.pair.each_ref().map(|number| number.load(Relaxed));
         self.expect_equal(first, second);
-        self.pair.first.store(first + 1, Relaxed);
-        self.pair.second.store(second + 1, Relaxed);
+        self.pair[0].store(first + 1, Relaxed);
+        self.pair[1].store(second + 1, Relaxed);
         // SAFETY: acquired above.
         unsafe { (self.ops.release)(self.lock) };
     }
 
     fn read(&self, shared: Shared) {
         (shared.read)(self.lock);
-        self.expect_equal(self.pair.first.load(Relaxed), self.pair.second.load(Relaxed));
+        self.expect_equal(self.pair[0].load(Relaxed), self.pair[1].load(Relaxed));
         // SAFETY: acquired above.
         unsafe { (shared.unlock_read)(self.lock) };
     }
@@ -233,8 +218,7 @@ impl Run<'_> {
     /// Updates that the data does not have.
     fn lost(&self) -> u64 {
         let updates = self.updates.load(Relaxed);
-        let counted = [&self.pair.first, &self.pair.second].map(|number| updates.abs_diff(number.load(Relaxed)));
-        counted[0].max(counted[1])
+        self.pair.iter().map(|number| updates.abs_diff(number.load(Relaxed))).fold(0, u64::max)
     }
 
     /// Fails unless every update is there.
@@ -258,17 +242,7 @@ impl Run<'_> {
 
 /// Returns the resident memory of this process, in KiB.
 fn resident_kib() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0);
-    // SAFETY: a plain question.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    pages * page.unsigned_abs() / 1024
-}
-
-/// Returns the CPU time of this process.
-fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes to a place of its own.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    resident.and_then(|number| number.parse().ok()).unwrap_or(0)
 }

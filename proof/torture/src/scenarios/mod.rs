@@ -16,7 +16,8 @@ mod signals;
 pub(crate) mod tree;
 
 use crate::arena::Arena;
-use crate::ops::{LockRecord, Tree};
+use crate::ops::{Exclusive, LockRecord, Shared, Tree};
+use exclusion::Use;
 
 /// A scenario.
 pub struct ScenarioRecord {
@@ -47,16 +48,31 @@ macro_rules! scenarios {
 }
 
 /// Returns the plan to run a scenario by operations that the lock has.
-fn by<O: Copy + 'static>(record: &'static LockRecord, ops: O, run: fn(&'static Arena, &LockRecord, O)) -> Option<Plan> {
+fn by<O: Copy + 'static>(
+    record: &'static LockRecord,
+    ops: O,
+    run: impl Fn(&'static Arena, &LockRecord, O) + 'static,
+) -> Option<Plan> {
     Some(Box::new(move |arena| run(arena, record, ops)))
 }
 
+/// Runs a scenario by writers alone.
+fn alone(run: fn(&'static Arena, &LockRecord, Use)) -> impl Fn(&'static Arena, &LockRecord, Exclusive) {
+    move |arena, record, ops| run(arena, record, (ops, None))
+}
+
+/// Runs a scenario by readers and writers.
+fn both(run: fn(&'static Arena, &LockRecord, Use)) -> impl Fn(&'static Arena, &LockRecord, (Exclusive, Shared)) {
+    move |arena, record, (ops, shared)| run(arena, record, (ops, Some(shared)))
+}
+
 scenarios! {
-    "exclusion", exclusion::exclusion, (exclusive): "two threads, short sections: one owner at a time";
-    "crowd", exclusion::crowd, (exclusive): "more threads than CPUs";
-    "sleepy", exclusion::sleepy, (exclusive): "owners and others sleep and yield at random";
-    "try", exclusion::tries, (exclusive): "tries among locks: one that succeeds has the lock";
-    "timed", exclusion::timed, (exclusive, exclusive.acquire_until):
+    "exclusion", alone(exclusion::exclusion), (exclusive): "two threads, short sections: one owner at a time";
+    "crowd", alone(exclusion::crowd), (exclusive): "more threads than CPUs";
+    "sleepy", alone(exclusion::sleepy), (exclusive): "owners and others sleep and yield at random";
+    "try", alone(exclusion::tries), (exclusive): "tries among locks: one that succeeds has the lock";
+    "timed", |arena, record, (ops, until)| exclusion::timed(arena, record, (ops, until, None)),
+        (exclusive, exclusive.acquire_until):
         "random deadlines, on both clocks: no early end, no trace left";
     "fair", exclusion::fair, (exclusive, exclusive.release_fair): "fair releases among others";
     "nested", order::nested, (exclusive): "three locks, taken in order, released in any";
@@ -85,14 +101,15 @@ scenarios! {
     "references", references::come_and_go, (references): "threads take and give back references: the last one is alone";
     "permits", permits::permits, (permits): "requests of several sizes: no more permits out than there are";
     "permits-line", permits::line, (permits) if in_queue: "first come, first served, whatever a request's size";
-    "fork", fork::fork, (exclusive): "fork while threads contend: the child can lock";
+    "fork", alone(fork::fork), (exclusive): "fork while threads contend: the child can lock";
     "signals", signals::signals, (exclusive) if signals: "handlers lock while their thread waits";
-    "shared", exclusion::exclusion, (exclusive, shared): "two threads read and write: no reader beside a writer";
-    "shared-crowd", exclusion::crowd, (exclusive, shared): "more readers and writers than CPUs";
-    "shared-sleepy", exclusion::sleepy, (exclusive, shared): "readers and writers sleep and yield at random";
-    "shared-try", shared::tries, (exclusive, shared): "tries among readers and writers";
-    "shared-timed", shared::timed, (exclusive, shared, exclusive.acquire_until, shared.read_until):
-        "random deadlines, readers and writers";
+    "shared", both(exclusion::exclusion), (exclusive, shared): "two threads read and write: no reader beside a writer";
+    "shared-crowd", both(exclusion::crowd), (exclusive, shared): "more readers and writers than CPUs";
+    "shared-sleepy", both(exclusion::sleepy), (exclusive, shared): "readers and writers sleep and yield at random";
+    "shared-try", both(exclusion::tries), (exclusive, shared): "tries among readers and writers";
+    "shared-timed", |arena, record, (ops, shared, until, read_until)| {
+        exclusion::timed(arena, record, (ops, until, Some((shared, read_until))));
+    }, (exclusive, shared, exclusive.acquire_until, shared.read_until): "random deadlines, readers and writers";
     "together", shared::together, (exclusive, shared): "readers wait for one another inside";
     "downgrade", shared::downgrade, (exclusive, shared, shared.downgrade):
         "writers become readers, and no writer comes between";
@@ -104,7 +121,7 @@ scenarios! {
         "writers that come again and again: a reader still gets its turn in time";
     "shared-destroy", memory::destroy_shared, (exclusive, shared) if lets_go:
         "the last reader or writer unmaps the lock at once";
-    "shared-fork", fork::fork_shared, (exclusive, shared) if forks: "fork with a read or the write lock";
+    "shared-fork", both(fork::fork), (exclusive, shared) if forks: "fork with a read or the write lock";
     "tree-paths", |arena, record, tree: Tree| (tree.paths)(arena, record), (tree):
         "renames on two levels: no path that never was is read";
     "tree-names", |arena, record, tree: Tree| (tree.names)(arena, record), (tree):

@@ -1,51 +1,14 @@
 //! Readers alongside one another, never alongside a writer.
 
-use super::exclusion::{Mode, briefly, random_deadline};
+use super::exclusion::{briefly, random_deadline, section};
 use super::order::harass;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle, spin, threads};
-use crate::object::Object;
-use crate::ops::{Change, Exclusive, LockRecord, Shared, Until, Upgrade};
+use crate::ops::{Change, Exclusive, LockRecord, Shared, Upgrade};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
-use turnwise::platform::Deadline;
-
-/// What readers and writers with deadlines need.
-type Timed = (Exclusive, Shared, Until, fn(Object, Deadline) -> bool);
 
 /// What readers that become writers need, and writers that become readers.
 type Upgrading = (Exclusive, Shared, Upgrade, Change);
-
-pub(super) fn tries(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
-    arena.contend(record, ops, threads(record, 4), |guarded, worker| {
-        if worker.one_in(2) {
-            (ops, shared).section(guarded, worker, dawdle);
-        } else if worker.one_in(2) {
-            guarded.attempt_reading(&shared, worker, shared.try_read);
-        } else {
-            guarded.attempt(worker, ops.try_acquire);
-        }
-    });
-}
-
-pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, until, read_until): Timed) {
-    arena.contend(record, ops, threads(record, 5), |guarded, worker| {
-        if worker.one_in(4) {
-            let long = worker.one_in(8);
-            let pause: fn(&mut Worker) = if long { |_| std::thread::sleep(Duration::from_millis(1)) } else { |_| () };
-            return (ops, shared).section(guarded, worker, pause);
-        }
-        let deadline = random_deadline(worker);
-        let got = if worker.one_in(2) {
-            guarded.attempt(worker, |lock| until(lock, deadline))
-        } else {
-            guarded.attempt_reading(&shared, worker, |lock| read_until(lock, deadline))
-        };
-        if !got {
-            worker.expect_expired(deadline);
-        }
-    });
-}
 
 /// Readers alone. Each stays until all have been in at the same time.
 pub(super) fn together(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
@@ -83,7 +46,7 @@ pub(super) fn downgrade(
 ) {
     arena.contend(record, ops, threads(record, 4), |guarded, worker| {
         if worker.one_in(2) {
-            return (ops, shared).section(guarded, worker, dawdle);
+            return section(guarded, Some(&shared), worker, dawdle);
         }
         guarded.acquire(worker);
         guarded.count(worker, briefly);
@@ -98,7 +61,7 @@ pub(super) fn upgrade(arena: &'static Arena, record: &LockRecord, how: Upgrading
     arena.contend(record, ops, threads(record, 5), |guarded, worker| {
         let at_once = worker.one_in(4);
         if worker.one_in(3) {
-            (ops, shared).section(guarded, worker, dawdle);
+            section(guarded, Some(&shared), worker, dawdle);
         } else {
             upgrade_once(guarded, worker, at_once, &how);
         }

@@ -3,25 +3,27 @@
 use crate::arena::{Arena, Worker};
 use crate::object::of;
 use crate::ops::LockRecord;
-use crate::tree::{At, FileSystem};
+use crate::tree::FileSystem;
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use turnwise::platform::Native;
-use turnwise_vfs::Errno;
 use turnwise_vfs::locks::LockSet;
+use turnwise_vfs::{Context, Errno};
 
 const THREADS: usize = 4;
 
 fn build<L: LockSet<Native>>(tree: &FileSystem<L>, directories: &[&str], files: &[&str]) {
-    directories.iter().for_each(|path| tree.make_directory(path).expect("a new directory"));
+    let make_directory = |path: &str| tree.with(|fs, cx| fs.mkdir(cx, path.as_bytes(), 0o755).map(drop));
+    directories.iter().for_each(|path| make_directory(path).expect("a new directory"));
     files.iter().for_each(|path| tree.make_file(path).expect("a new file"));
 }
 
 /// Fails unless `seen` is one of the possible results.
-fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&str]) {
+fn one_of(arena: &Arena, what: &str, seen: Result<Vec<u8>, Errno>, possible: &[&str]) {
+    let seen = seen.map(|path| String::from_utf8_lossy(&path).into_owned());
     if !seen.as_ref().is_ok_and(|seen| possible.contains(&&seen[..])) {
         arena.fail(Verdict::NoOrder, &format!("{what}: {seen:?}, and only {possible:?} ever was"));
     }
@@ -63,13 +65,14 @@ fn read_paths<L: LockSet<Native>>(worker: &mut Worker, tree: &FileSystem<L>) {
         for path in pairs {
             let found_or_renamed = tree.find(path);
             for spot in std::iter::repeat_n(&found_or_renamed, looks).flatten() {
-                one_of(arena, "a path", spot.path(), &pairs);
-                one_of(arena, "a parent", spot.parent(), &["/p0", "/p1", "/p2"]);
-                one_of(arena, "a working directory", spot.working_directory(), &pairs);
+                one_of(arena, "a path", tree.path_of(spot), &pairs);
+                one_of(arena, "a parent", tree.path_of(&tree.fs.dget_parent(spot)), &["/p0", "/p1", "/p2"]);
+                let working_directory = tree.fs.getcwd(&Context::new(&tree.fs.root(), spot));
+                one_of(arena, "a working directory", working_directory, &pairs);
             }
         }
-        tree.find(moved[which]).iter().for_each(|spot| one_of(arena, "a path", spot.path(), &moved));
-        tree.shrink(looks);
+        tree.find(moved[which]).iter().for_each(|spot| one_of(arena, "a path", tree.path_of(spot), &moved));
+        tree.fs.shrink(looks);
     });
 }
 
@@ -87,23 +90,23 @@ pub(crate) fn names<L: LockSet<Native>>(arena: &'static Arena, record: &LockReco
         let step = worker.rng.random_range(0..9);
         worker.works(|| match step {
             0 | 1 => count(arena, &files, 1, tree.make_file(&path), Errno::EXIST),
-            2 | 3 => count(arena, &files, -1, tree.remove_file(&path), Errno::NOENT),
+            2 | 3 => count(arena, &files, -1, tree.with(|fs, cx| fs.unlink(cx, path.as_bytes())), Errno::NOENT),
             4 => drop(tree.rename(&format!("/d{directory}/m{directory}"), &format!("/d{0}/m{0}", 1 - directory))),
             5 => drop(tree.find(&path).inspect(|_| std::thread::sleep(stay))),
-            6 => _ = tree.shrink(4),
+            6 => _ = tree.fs.shrink(4),
             7 => _ = tree.look(&path),
             _ => stays(arena, tree, numbers),
         });
     });
-    while tree.shrink(usize::MAX) > 0 {}
-    let (found, expected) = (tree.inodes(), 7 + files.load(Relaxed));
+    while tree.fs.shrink(usize::MAX) > 0 {}
+    let (found, expected) = (tree.fs.stats().inodes, 7 + files.load(Relaxed));
     if i64::try_from(found) != Ok(expected) {
         arena.fail(Verdict::TwoOwners, &format!("{expected} files and directories should be there, not {found}"));
     }
 }
 
 fn number<L: LockSet<Native>>(tree: &FileSystem<L>, path: &str) -> Result<u64, Errno> {
-    tree.find(path).as_ref().map(At::number).map_err(|errno| *errno)
+    tree.find(path).map(|at| at.inode_number())
 }
 
 /// Adds `change` if it was made; it may also have failed because of another thread.
