@@ -239,7 +239,7 @@ judged() {
 [ "$(id -u)" = 0 ] || { echo "only root can start these services"; exit 77; }
 unshare --mount --net true || { echo "no namespaces here"; exit 77; }
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC
-turnwise=$1
+turnwise=${1:?services.sh TURNWISE|LIBRARY [--install] [NAME...]}
 shift
 place=$(mktemp -d -p /var/tmp)
 trap 'rm -rf "$place"' EXIT
@@ -247,9 +247,10 @@ chmod 755 "$place"
 # Copied, since services run as users who cannot read root's files.
 library=$place/libturnwise_preload.so.0
 case $turnwise in
-    *.so*) install -m 755 "$turnwise" "$library" ;;
-    *) install -m 755 "$("$turnwise" library)" "$library" ;;
+    *.so*) original=$turnwise ;;
+    *) original=$("$turnwise" library) ;;
 esac
+install -m 755 "$original" "$library"
 
 install=
 if [ "${1:-}" = --install ]; then
@@ -257,25 +258,30 @@ if [ "${1:-}" = --install ]; then
     shift
     service() { printf '%s\n' "$2"; }
     policy=/usr/sbin/policy-rc.d
-    [ -e "$policy" ] || { trap 'rm -rf "$place" "$policy"' EXIT; printf '#!/bin/sh\nexit 101\n' >"$policy"; }
-    chmod 755 "$policy"
+    # Packages start no services. A file that is there says so already, or what its owner wants.
+    if [ ! -e "$policy" ]; then
+        trap 'rm -rf "$place" "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod 755 "$policy"
+    fi
     apt-get -qq update
     # shellcheck disable=SC2046 # names of packages
     DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(services) >"$place/apt" 2>&1 ||
         { tail -n 20 "$place/apt"; exit 1; }
 fi
 
-wanted=" $* "
+wanted=$*
+: >"$place/verdicts"
 service() {
-    [ "$wanted" = "  " ] || [[ $wanted == *" $1 "* ]] || return 0
+    [ ! "$wanted" ] || [[ " $wanted " == *" $1 "* ]] || return 0
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
     { what=$(judged "$@"); printf '%s\n' "$what" | tee -a "$place/verdicts"; } &
 }
 services
 wait
 count() { grep -c "^$1 " "$place/verdicts" || true; }
-echo "$(count same) services alike, $(count DIFFERS) different with the library, $(count skipped) skipped"
-judged=$(($(count same) + $(count DIFFERS)))
-[ "$judged" -gt 0 ] || { echo "no service can be judged here: --install gets them"; exit 77; }
-[ ! "$install" ] || [ "$judged" -ge 25 ] || { echo "only $judged services could be judged, of at least 25"; exit 1; }
-[ "$(count DIFFERS)" = 0 ]
+same=$(count same) differ=$(count DIFFERS)
+echo "$same services alike, $differ different with the library, $(count skipped) skipped"
+[ "$((same + differ))" -gt 0 ] || { echo "no service can be judged here: --install gets them"; exit 77; }
+[ ! "$install" ] || [ "$wanted" ] || [ "$((same + differ))" -ge 25 ] || { echo "fewer than 25 were judged"; exit 1; }
+[ "$differ" = 0 ]
