@@ -11,8 +11,9 @@ use super::jobs::{Channel, Disk, Step};
 use super::kernel::ipc::Semaphore;
 use super::kernel::{Mm, Socket, charge, costs};
 use super::meter::Comm;
-use super::programs::Program;
+use super::programs::{self, MAPPINGS, Part};
 use anyhow::{Context, Result, ensure};
+use std::iter::repeat_n;
 use turnwise_sim::Sim;
 use turnwise_simbench::Simulated;
 use turnwise_vfs::{File, Host, LockSet, Work};
@@ -180,14 +181,15 @@ impl<L: LockSet<Sim>> Child<'_, L> {
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
         charge(costs::EXEC);
-        let mut program = Program::open(&self.home, comm)?;
+        let mut parts = self.home.open_program(comm)?;
         self.task.mm.exit(kernel);
         self.task.mm = Mm::fresh(kernel);
         self.becomes(comm);
         self.meters.at(comm).execs += 1;
-        self.map(&program, 0)?;
-        while program.open_library(&self.home)? {
-            self.map(&program, program.opened() - 1)?;
+        self.map(&parts)?;
+        for (image, library) in programs::libraries(comm) {
+            parts.push((image, self.home.open_library(library)?));
+            self.map(&parts[parts.len() - 1..])?;
         }
         self.settle_in(if comm == Comm::Ls { LS_FAULTS } else { SHELL_FAULTS });
         if comm == Comm::Ls {
@@ -196,13 +198,13 @@ impl<L: LockSet<Sim>> Child<'_, L> {
         Ok(())
     }
 
-    /// Maps the open parts of a program from this one on, and changes the protection of some of them.
-    fn map(&mut self, program: &Program<'_, L>, from: usize) -> Result<()> {
-        for &(image, ref part) in program.mappings(from) {
-            self.task.mm.map(image, &self.site.kernel);
+    /// Maps these parts of a program, and changes the protection of some of them.
+    fn map(&mut self, parts: &[Part<'_, L>]) -> Result<()> {
+        for (image, part) in parts.iter().flat_map(|part| repeat_n(part, MAPPINGS)) {
+            self.task.mm.map(*image, &self.site.kernel);
             self.profile(part)?;
         }
-        for (_, part) in program.protections(from) {
+        for (_, part) in parts.iter().flat_map(|part| repeat_n(part, programs::protections(part.0))) {
             Simulated::charge(Work::Call);
             self.task.mm.protect();
             self.profile(part)?;

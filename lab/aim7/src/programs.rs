@@ -25,7 +25,7 @@ const LIBRARIES: [&str; 8] =
 /// Of the libraries, those of a shell.
 const SHELL_LIBRARIES: usize = 3;
 /// Mappings of a file that is a part of a program: its code and its data.
-const MAPPINGS: usize = 2;
+pub(super) const MAPPINGS: usize = 2;
 /// How often the loader changes the protection of a part: once for itself and the program, whose data it closes after
 /// relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
 const PROTECTIONS: usize = 1;
@@ -74,52 +74,25 @@ fn library(name: &str) -> String {
     format!("/lib/{name}")
 }
 
-/// An opened program, and its opened libraries.
-pub(super) struct Program<'s, L: LockSet<Sim>> {
-    parts: Vec<(usize, File<'s, Simulated, L>)>,
-    libraries: &'static [&'static str],
+/// An open part of a program: its file, by its number.
+pub(super) type Part<'s, L> = (usize, File<'s, Simulated, L>);
+
+/// Returns how often a part of this number gets another protection.
+pub(super) fn protections(image: usize) -> usize {
+    if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS }
 }
 
-impl<'s, L: LockSet<Sim>> Program<'s, L> {
-    /// Returns what the kernel does before the process has its new name: it finds and opens the program, behind a
-    /// script its shell, and what it maps with a program.
-    pub(super) fn open(home: &Home<'s, L>, comm: Comm) -> Result<Self> {
-        let (image, path, libraries) = match comm {
-            Comm::Ls => (LS, "/bin/ls", LIBRARIES.len()),
-            Comm::True | Comm::Sh | Comm::Reaim => (SHELL, "/bin/sh", SHELL_LIBRARIES),
-        };
-        if comm == Comm::True {
-            home.open("true")?; // the script, which names its shell
-        }
-        let (loader, libraries) = LIBRARIES[..libraries].split_first().context("a program without libraries")?;
-        let parts = vec![(image, home.open(path)?), (FIRST_LIBRARY, home.open(&library(loader))?)];
-        Ok(Program { parts, libraries })
+/// Returns a program's file, by its number, and its libraries.
+fn program(comm: Comm) -> (usize, &'static str, &'static [&'static str]) {
+    match comm {
+        Comm::Ls => (LS, "/bin/ls", &LIBRARIES),
+        Comm::True | Comm::Sh | Comm::Reaim => (SHELL, "/bin/sh", &LIBRARIES[..SHELL_LIBRARIES]),
     }
+}
 
-    /// Opens the next library; `false`: there is none. The program itself does that.
-    pub(super) fn open_library(&mut self, home: &Home<'s, L>) -> Result<bool> {
-        let Some((next, rest)) = self.libraries.split_first() else { return Ok(false) };
-        let image = FIRST_LIBRARY + self.parts.len() - 1;
-        self.parts.push((image, home.open(&library(next))?));
-        self.libraries = rest;
-        Ok(true)
-    }
-
-    /// Returns its open parts from this one on with their numbers, each as often as it is mapped.
-    pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, Simulated, L>)> {
-        self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
-    }
-
-    /// Returns the same, each as often as it gets another protection.
-    pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, Simulated, L>)> {
-        let times = |image: usize| if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS };
-        self.parts[from..].iter().flat_map(move |part| std::iter::repeat_n(part, times(part.0)))
-    }
-
-    /// Returns how many parts are open.
-    pub(super) fn opened(&self) -> usize {
-        self.parts.len()
-    }
+/// Returns the libraries that the program itself finds, by their numbers.
+pub(super) fn libraries(comm: Comm) -> impl Iterator<Item = (usize, &'static str)> {
+    (FIRST_LIBRARY..).zip(program(comm).2.iter().copied()).skip(1)
 }
 
 impl<'s, L: LockSet<Sim>> Home<'s, L> {
@@ -127,6 +100,20 @@ impl<'s, L: LockSet<Sim>> Home<'s, L> {
     fn open(&self, path: &str) -> Result<File<'s, Simulated, L>> {
         let (first, cx) = self.first();
         first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0).with_context(|| format!("open {path}"))
+    }
+
+    /// Does what the kernel does before the process has its new name: it finds and opens the program, behind a script
+    /// its shell, and what it maps with a program.
+    pub(super) fn open_program(&self, comm: Comm) -> Result<Vec<Part<'s, L>>> {
+        let (image, path, libraries) = program(comm);
+        if comm == Comm::True {
+            self.open("true")?; // the script, which names its shell
+        }
+        Ok(vec![(image, self.open(path)?), (FIRST_LIBRARY, self.open_library(libraries[0])?)])
+    }
+
+    pub(super) fn open_library(&self, name: &str) -> Result<File<'s, Simulated, L>> {
+        self.open(&library(name))
     }
 
     /// Has a profiler ask for the path of what has just been mapped.

@@ -206,8 +206,7 @@ fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     }
     let outcome = outcome.map_err(|stuck| anyhow!("the simulated run got stuck: {stuck}"))?;
     let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
-    let nothing = Snapshot { counters: Default::default(), profile: Vec::new() };
-    let start = Mark { machine: nothing, counted: Tally::default() };
+    let start = Mark { machine: Snapshot::default(), counted: Tally::default() };
     let last = Mark { machine: last, counted: users.counted() };
     let [begin, end] = window.as_ref().map_or(Ok([&start, &last]), Window::ends)?;
     Ok(outcome_of(plan, &users, begin, end))

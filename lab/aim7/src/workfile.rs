@@ -1,31 +1,13 @@
-//! Workfiles: which jobs a user runs, and how often.
+//! Workfiles: which jobs a user runs, and how often. `workfiles.toml` has AIM7's.
 //!
-//! ```text
-//! # a comment
-//! FILESIZE: 10K
-//! POOLSIZE: 1M
-//! 20 creat_clo
-//! 30 disk_rd
-//! ```
-//!
-//! A line has a weight and a job. A job of weight `w` is run `w / total * 100` times by each user, rounded, and at
-//! least once. The pitfall of AIM7 is kept: of a job that is listed twice the later weight counts, while the total has
-//! both.
+//! A job of weight `w` is run `w / total * 100` times by each user, rounded, and at least once. The pitfall of AIM7 is
+//! kept: of a job that is listed twice the later weight counts, while the total has both.
 
 use super::jobs::Job;
-use anyhow::{Context, Result, ensure};
-
-/// The workfiles that come with the program: name and text.
-pub static BUILT_IN: &[(&str, &str)] = &[
-    ("alltests", include_str!("../workfiles/workfile.alltests")),
-    ("five_sec", include_str!("../workfiles/workfile.five_sec")),
-    ("fork_test", include_str!("../workfiles/workfile.fork_test")),
-    ("fserver", include_str!("../workfiles/workfile.fserver")),
-    ("high_systime", include_str!("../workfiles/workfile.high_systime")),
-    ("new_fserver", include_str!("../workfiles/workfile.new_fserver")),
-    ("shared", include_str!("../workfiles/workfile.shared")),
-    ("short", include_str!("../workfiles/workfile.short")),
-];
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// About how many jobs each user runs.
 const JOBS_PER_USER: f64 = 100.0;
@@ -41,12 +23,23 @@ pub struct Workfile {
     pub total: u32,
 }
 
-/// FILESIZE and POOLSIZE, in KiB.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A workfile as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    sizes: Sizes,
+    /// Weights, each with the jobs that have it.
+    jobs: Vec<(u32, Vec<String>)>,
+}
+
+/// Sizes of files, in KiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// The size of every file.
+    /// The size of every file (AIM7's FILESIZE).
     pub file_kib: u32,
-    /// The total size of the files of all users.
+    /// The total size of the files of all users (AIM7's POOLSIZE).
     pub pool_kib: u32,
 }
 
@@ -65,51 +58,40 @@ impl Sizes {
     }
 }
 
+/// AIM7's workfiles, by their names.
+pub static WORKFILES: LazyLock<BTreeMap<&str, Workfile>> = LazyLock::new(|| {
+    let all: BTreeMap<&str, Written> = toml::from_str(include_str!("workfiles.toml")).expect("the file is tested");
+    let read = |Written { sizes, jobs }: Written| {
+        let weights = jobs.iter().flat_map(|(weight, jobs)| jobs.iter().map(|job| (*weight, job.as_str())));
+        Workfile { sizes, ..Workfile::of(weights).expect("the file is tested") }
+    };
+    all.into_iter().map(|(name, written)| (name, read(written))).collect()
+});
+
 impl Workfile {
     /// Returns the workfile of this name.
     ///
     /// # Errors
     /// There is none.
     pub fn load(name: &str) -> Result<Workfile> {
-        let known = BUILT_IN.iter().find(|(known, _)| *known == name);
-        Workfile::parse(known.with_context(|| format!("no workfile {name}"))?.1)
+        WORKFILES.get(name).cloned().with_context(|| format!("no workfile {name}"))
     }
 
-    /// Reads the text of a workfile.
+    /// Returns a mix of jobs with these weights.
     ///
     /// # Errors
-    /// With the first line that is wrong.
-    pub fn parse(text: &str) -> Result<Workfile> {
+    /// There is no such job.
+    pub fn of<'a>(weights: impl IntoIterator<Item = (u32, &'a str)>) -> Result<Workfile> {
         let mut workfile = Workfile::default();
-        for line in text.lines() {
-            let words: Vec<&str> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
-            if !words.is_empty() {
-                workfile.read(&words).with_context(|| format!("the line {line:?}"))?;
+        for (weight, name) in weights {
+            let job = Job::find(name).with_context(|| format!("no job {name}"))?;
+            workfile.total += weight;
+            match workfile.items.iter_mut().find(|(known, _)| std::ptr::eq(*known, job)) {
+                Some((_, former)) => *former = weight,
+                None => workfile.items.push((job, weight)),
             }
         }
-        ensure!(!workfile.items.is_empty(), "a workfile without jobs");
         Ok(workfile)
-    }
-
-    fn read(&mut self, words: &[&str]) -> Result<()> {
-        match *words {
-            ["FILESIZE:", size] => self.sizes.file_kib = kib(size)?,
-            ["POOLSIZE:", size] => self.sizes.pool_kib = kib(size)?,
-            [weight, name] => {
-                let weight = weight.parse::<u16>().ok().filter(|weight| *weight > 0).context("no weight")?;
-                self.add(Job::find(name).context("no such job")?, weight.into());
-            }
-            _ => anyhow::bail!("a weight and a job, or a size"),
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, job: &'static Job, weight: u32) {
-        self.total += weight;
-        match self.items.iter_mut().find(|(known, _)| std::ptr::eq(*known, job)) {
-            Some((_, former)) => *former = weight,
-            None => self.items.push((job, weight)),
-        }
     }
 
     /// Returns how often each user runs each job.
@@ -126,11 +108,4 @@ impl Workfile {
     pub fn jobs(&self) -> u32 {
         self.loads().map(|(_, load)| load).sum()
     }
-}
-
-/// Parses `10K` or `1M`, in KiB.
-fn kib(text: &str) -> Result<u32> {
-    let (number, unit) = text.strip_suffix('M').map_or((text.strip_suffix('K'), 1), |number| (Some(number), 1024));
-    let number = number.and_then(|number| number.parse::<u32>().ok());
-    number.and_then(|number| number.checked_mul(unit)).with_context(|| format!("{text} is not a size, such as 10K"))
 }

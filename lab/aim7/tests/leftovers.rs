@@ -27,7 +27,7 @@ fn check(site: &Site<Today>, files: u64) {
     assert_eq!((kernel.tasks.alive(), kernel.family.linked(), kernel.zones.used()), (0, 0, 0));
     assert_eq!(kernel.top_tables.listed(), 0);
     assert_eq!(kernel.images.iter().map(|image| image.areas()).sum::<u64>(), 0, "areas of mapped files are left");
-    assert_eq!((kernel.net.open(), kernel.ipc.semaphores.len(), kernel.ipc.segments.len()), (0, 0, 0));
+    assert_eq!((kernel.net.open(), kernel.ipc.semaphores.entries(), kernel.ipc.segments.entries()), (0, 0, 0));
     assert!(kernel.tasks.forks() > u64::from(USERS), "children forked");
     assert_eq!(site.files.count(), files, "files are left");
     assert!(site.files.commits() > 2, "{} commits", site.files.commits());
@@ -35,8 +35,7 @@ fn check(site: &Site<Today>, files: u64) {
 
 #[test]
 fn users_leave_nothing_behind() {
-    let text: String = JOBS.iter().map(|job| format!("1 {}\n", job.name)).collect();
-    let workfile = Workfile::parse(&text).expect("it is a workfile");
+    let workfile = Workfile::of(JOBS.iter().map(|job| (1, job.name))).expect("they are jobs");
     let journal = Some(journal::Config { handles_per_commit: 50, truncate_handles: 2, ..journal::Config::default() });
     let base = Setup::new(workfile);
     let setup = Setup { scale: 20, compute_ns: 1000, profiler: true, directories: 4, file_systems: 2, journal, ..base };

@@ -62,8 +62,8 @@ fn shares_of_the_profile_add_up() {
 #[test]
 fn a_profiler_asks_for_paths_and_its_time_is_distinguished() {
     let paths = |locks, profiler: bool| {
-        let workfile = "10 exec_test\n10 shell_rtns_1\n10 misc_rtns_1\n10 fork_test";
-        let workfile = Arc::new(Workfile::parse(workfile).expect("it is a workfile"));
+        let jobs = ["exec_test", "shell_rtns_1", "misc_rtns_1", "fork_test"];
+        let workfile = Arc::new(Workfile::of(jobs.map(|job| (10, job))).expect("they are jobs"));
         let base = small("high_systime", locks);
         let setup = Setup { workfile, profiler, compute_ns: 1000, scale: 10, ..base.setup };
         run(&Plan { setup, length: Length::Window { warm_up_ns: 500_000, measured_ns: 8_000_000 }, ..base })
@@ -106,7 +106,7 @@ fn a_journal_is_committed_and_costs_time() {
 
 #[test]
 fn computing_alone_is_as_fast_as_the_cpus() {
-    let workfile = Workfile::parse("1 add_int").expect("it is a workfile");
+    let workfile = Workfile::of([(1, "add_int")]).expect("it is a job");
     let base = small("short", "today");
     let setup = Setup { workfile: Arc::new(workfile), compute_ns: 1_000_000, scale: 50, ..base.setup.clone() };
     let one = run(&Plan { setup: setup.clone(), ..base.clone() });

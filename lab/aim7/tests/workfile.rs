@@ -1,9 +1,8 @@
 //! Workfiles and their jobs.
 
 use turnwise_aim7::jobs::Step;
-use turnwise_aim7::workfile::{BUILT_IN, Sizes};
+use turnwise_aim7::workfile::{Sizes, WORKFILES};
 use turnwise_aim7::{JOBS, Job, Workfile};
-use turnwise_fuzz::check;
 
 #[test]
 fn jobs_are_found_by_name() {
@@ -30,7 +29,7 @@ fn totals_and_jobs_are_aim7s() {
         ("alltests", 1000, 98),
         ("fork_test", 10, 100),
     ];
-    assert_eq!(facts.len(), BUILT_IN.len());
+    assert_eq!(facts.len(), WORKFILES.len());
     for (name, total, jobs) in facts {
         let workfile = built_in(name);
         assert_eq!((workfile.total, workfile.jobs()), (total, jobs), "{name}");
@@ -93,49 +92,25 @@ fn operations_per_user_are_those_of_the_facts() {
     assert_eq!(built_in("fserver").sizes.of_a_file(10), 112);
 }
 
+fn of(weights: &[(u32, &str)]) -> Workfile {
+    Workfile::of(weights.iter().copied()).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
 #[test]
 fn of_two_weights_the_later_counts_but_the_total_has_both() {
-    let twice = Workfile::parse("20 string_rtns\n30 sieve\n30 string_rtns\n").expect("it is a workfile");
+    let twice = of(&[(20, "string_rtns"), (30, "sieve"), (30, "string_rtns")]);
     let loads: Vec<_> = twice.loads().map(|(job, load)| (job.name, load)).collect();
     assert_eq!((twice.total, loads), (80, vec![("string_rtns", 38), ("sieve", 38)]));
 }
 
 #[test]
-fn sizes_comments_and_blanks_are_read() {
-    let text = "# mine\n\n FILESIZE: 2M\nPOOLSIZE: 1024M # all\nFILESIZE: 3K\n\t5\tsieve # no more\n1 sieve";
-    let workfile = Workfile::parse(text).expect("it is a workfile");
-    assert_eq!(workfile.sizes, Sizes { file_kib: 3, pool_kib: 1 << 20 });
-    assert_eq!(workfile.loads().map(|(job, load)| (job.name, load)).collect::<Vec<_>>(), [("sieve", 17)]);
-    let rare = Workfile::parse("1 sieve\n999 add_int").expect("it is a workfile");
-    assert_eq!(rare.jobs(), 101, "a job that is there is run at least once");
+fn a_job_that_is_there_is_run_at_least_once() {
+    let rare = of(&[(1, "sieve"), (999, "add_int")]);
+    assert_eq!((rare.jobs(), rare.sizes), (101, Sizes::default()));
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
-    let cases = [
-        ("20 creat_close", "the line \"20 creat_close\": no such job"),
-        ("1 sieve\n0 sieve", "the line \"0 sieve\": no weight"),
-        ("-3 sieve", "no weight"),
-        ("20", "a weight and a job"),
-        ("20 sieve twice", "a weight and a job"),
-        ("FILESIZE: 10", "10 is not a size"),
-        ("POOLSIZE: 2000000000M", "is not a size"),
-        ("# nothing", "without jobs"),
-    ];
-    for (text, expected) in cases {
-        let error = format!("{:#}", Workfile::parse(text).expect_err(text));
-        assert!(error.contains(expected), "{text}: {error}");
-    }
+fn unknown_names_are_refused() {
+    assert!(Workfile::of([(20, "creat_close")]).expect_err("there is none").to_string().contains("no job creat_close"));
     assert!(Workfile::load("fservr").expect_err("there is none").to_string().contains("no workfile fservr"));
-}
-
-#[test]
-fn fuzz_workfile() {
-    let seeds = BUILT_IN.iter().map(|(_, text)| text.as_bytes().to_vec());
-    check("workfile", 3000, seeds.collect(), |input| {
-        if let Ok(workfile) = Workfile::parse(&String::from_utf8_lossy(input)) {
-            assert!(workfile.jobs() >= 1, "a user has something to do");
-            std::hint::black_box([1, 7, u32::MAX].map(|users| workfile.sizes.of_a_file(users)));
-        }
-    });
 }

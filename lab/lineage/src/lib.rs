@@ -22,23 +22,16 @@ macro_rules! versions {
     )*};
 }
 
-/// The const constructor of a lock, in all its versions, which a `Policy` distinguishes or a constant; its `Default`;
-/// and its `Debug`, which shows these fields.
+/// The `Default` of a lock, in all its versions, which a `Policy` distinguishes or a constant; and its `Debug`, which
+/// shows these fields.
 macro_rules! lock_basics {
     ($lock:ident $(<$version:ident>)? $([const $number:ident: $of:ty])?,
         |$this:ident| $($field:ident: $value:expr),*) => {
-        impl$(<$version: Policy>)? $(<const $number: $of>)? $lock$(<$version>)? $(<$number>)? {
-            /// Creates an unlocked lock.
-            #[must_use]
-            pub const fn new() -> Self {
-                // SAFETY: all of them consist of words, on this platform core's atomics, and are unlocked at zero.
-                unsafe { core::mem::zeroed() }
-            }
-        }
-
-        impl$(<$version: Policy>)? $(<const $number: $of>)? Default for $lock$(<$version>)? $(<$number>)? {
+        impl<$($version: Policy,)? $(const $number: $of,)? P: Platform> Default
+            for $lock<$($version,)? $($number,)? P>
+        {
             fn default() -> Self {
-                Self::new()
+                Self::new_in()
             }
         }
 

@@ -60,7 +60,7 @@ fn counts_take_the_lock_as_their_policy_says() {
 
 #[test]
 fn a_count_above_one_moves_while_somebody_has_the_lock() {
-    let count = DCount::<CmpXchg>::new();
+    let count = <DCount<CmpXchg>>::new_in();
     assert!(count.get() && count.get());
     count.lock();
     assert!(!count.get() && count.get_above_one());
@@ -98,7 +98,7 @@ fn no_count_is_lost() {
 
 #[test]
 fn only_the_exclusive_rename_lock_moves_for_a_blocking_reader() {
-    let (exclusive, shared) = (RenameLock::<Exclusive>::new(), RenameLock::<SeqRw>::new());
+    let (exclusive, shared) = (<RenameLock<Exclusive>>::new_in(), <RenameLock<SeqRw>>::new_in());
     let (before, still) = (exclusive.read_begin(), shared.read_begin());
     shared.read();
     assert!(shared.try_read());
@@ -173,7 +173,7 @@ impl<L: Sync> Counter<L> {
 
 fn spin_lock_excludes<V: Policy>() {
     // SAFETY: locked right before.
-    let lock = Counter::exclude(Ia64SpinLock::<V>::new(), Ia64SpinLock::lock, |l| unsafe { l.unlock() });
+    let lock = Counter::exclude(<Ia64SpinLock<V>>::new_in(), Ia64SpinLock::lock, |l| unsafe { l.unlock() });
     assert!(lock.try_lock() && !lock.try_lock() && lock.is_locked());
 }
 
@@ -187,7 +187,7 @@ fn ia64_excludes() {
 
 #[test]
 fn readers_of_the_rwsem_come_together() {
-    let lock = RwsemXadd::<Fifo>::new();
+    let lock = <RwsemXadd<Fifo>>::new_in();
     lock.read();
     assert!(lock.try_read() && lock.is_locked());
     assert!(!lock.try_lock());
@@ -197,7 +197,7 @@ fn readers_of_the_rwsem_come_together() {
         lock.unlock_read();
     }
     assert!(lock.try_lock() && !lock.try_read());
-    let lock = Ia64SpinLock::<Plain>::new();
+    let lock = <Ia64SpinLock<Plain>>::new_in();
     assert!(lock.try_read());
     assert!(!lock.try_lock() && !lock.try_read());
     // SAFETY: acquired above.
@@ -209,7 +209,7 @@ fn readers_of_the_rwsem_come_together() {
 
 /// Tests recursion on one thread, the refusal on another, then exclusion.
 fn osv<V: osv_mutex::Policy>() {
-    let lock = OsvMutex::<V>::new();
+    let lock = <OsvMutex<V>>::new_in();
     // SAFETY: the callers have acquired it before, on the same thread.
     let unlock = |lock: &OsvMutex<V>| unsafe { lock.unlock() };
     lock.lock();
@@ -257,7 +257,7 @@ fn a_thread_without_a_slot_is_nobody_in_particular() {
 
 #[test]
 fn the_first_lock_takes_a_slot() {
-    let lock = OsvMutex::<NoSpin>::new();
+    let lock = <OsvMutex<NoSpin>>::new_in();
     let tokens = std::thread::spawn(move || {
         let before = Native::current();
         lock.lock();

@@ -40,22 +40,22 @@ macro_rules! mutual_exclusion {
     ($($name:ident: $lock:ty;)*) => {$(
         #[test]
         fn $name() {
-            static COUNTER: Counter<$lock> = Counter::new(<$lock>::new());
+            let counter = Counter::new(<$lock>::new_in());
             std::thread::scope(|s| {
                 for _ in 0..3 {
                     s.spawn(|| for _ in 0..ROUNDS {
-                        COUNTER.lock.lock();
-                        COUNTER.add();
+                        counter.lock.lock();
+                        counter.add();
                         // SAFETY: locked above.
-                        unsafe { COUNTER.lock.unlock() };
+                        unsafe { counter.lock.unlock() };
                     });
                 }
             });
-            assert_eq!(COUNTER.get(), 3 * ROUNDS);
-            assert!(COUNTER.lock.try_lock() && !COUNTER.lock.try_lock() && COUNTER.lock.is_locked());
+            assert_eq!(counter.get(), 3 * ROUNDS);
+            assert!(counter.lock.try_lock() && !counter.lock.try_lock() && counter.lock.is_locked());
             // SAFETY: locked above.
-            unsafe { COUNTER.lock.unlock() };
-            assert!(!COUNTER.lock.is_locked());
+            unsafe { counter.lock.unlock() };
+            assert!(!counter.lock.is_locked());
         }
     )*};
 }
@@ -72,8 +72,8 @@ macro_rules! readers_and_writers {
     ($($name:ident: $lock:ty;)*) => {$(
         #[test]
         fn $name() {
-            static COUNTER: Counter<$lock> = Counter::new(<$lock>::new());
-            let (lock, data) = (&COUNTER.lock, &COUNTER);
+            let counter = Counter::new(<$lock>::new_in());
+            let (lock, data) = (&counter.lock, &counter);
             std::thread::scope(|s| {
                 for _ in 0..2 {
                     s.spawn(|| for _ in 0..ROUNDS {
@@ -120,7 +120,7 @@ macro_rules! downgrade_and_lists {
     ($($name:ident: $lock:ty;)*) => {$(
         #[test]
         fn $name() {
-            let lock = <$lock>::new();
+            let lock = <$lock>::new_in();
             lock.lock();
             // SAFETY: locked above.
             unsafe { lock.downgrade() };
@@ -156,13 +156,13 @@ downgrade_and_lists! {
 
 #[test]
 fn a_failed_try_leaves_no_trace() {
-    let lock = BiasedRwLock::new();
+    let lock = <BiasedRwLock>::new_in();
     assert!(lock.try_lock());
     (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_lock()));
     // SAFETY: locked above.
     unsafe { lock.unlock() };
     assert!(!lock.is_locked());
-    let lock = QueuedRwLock::new();
+    let lock = <QueuedRwLock>::new_in();
     assert!(lock.try_lock());
     (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_lock()));
     // SAFETY: locked above.
@@ -208,14 +208,14 @@ fn sizes_are_as_published() {
 
 #[test]
 fn what_is_printed_is_what_the_kernel_has() {
-    let mutex = LinuxMutex::<Baseline>::new();
+    let mutex = <LinuxMutex<Baseline>>::new_in();
     assert!(format!("{mutex:?}").contains("count: 1"));
     mutex.lock();
     assert!(format!("{mutex:?}").contains("count: 0"));
-    let rwsem = RwsemSpinlock::<rwsem_spinlock::Fifo>::new();
+    let rwsem = <RwsemSpinlock<rwsem_spinlock::Fifo>>::new_in();
     rwsem.lock();
     assert!(format!("{rwsem:?}").contains("activity: -1"));
-    let biased = BiasedRwLock::new();
+    let biased = <BiasedRwLock>::new_in();
     biased.read();
     assert!(format!("{biased:?}").contains(&format!("count: {}", turnwise_lineage::biased_rwlock::BIAS - 1)));
 }

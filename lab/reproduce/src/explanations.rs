@@ -1,10 +1,10 @@
 //! What may explain the misses of each paper: a sentence of physics, and the experiment that would settle it. A
 //! sentence is shown if a claim that it is about does not hold. They are written in `words.toml` of each paper.
 
+use crate::Paper;
 use crate::report::{Claim, PaperReport, Verdict};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
-
-pub use crate::words::whys as of;
 
 /// A sentence of physics.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,6 +23,18 @@ impl Explanation {
     pub fn is_about(&self, claim: &Claim) -> bool {
         self.claims.iter().any(|part| claim.what.contains(part.as_str()))
     }
+}
+
+/// Returns what is known about a paper's misses.
+///
+/// # Errors
+/// There is no such paper.
+pub fn of(document: &str) -> Result<Vec<Explanation>> {
+    #[derive(Deserialize)]
+    struct Words {
+        why: Vec<Explanation>,
+    }
+    Ok(toml::from_str::<Words>(Paper::named(document)?.words)?.why)
 }
 
 /// What a sentence has to explain.

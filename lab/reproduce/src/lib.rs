@@ -4,8 +4,8 @@
 //! | file | what |
 //! |---|---|
 //! | `report.rs`, `score.rs` | the result, and how much of it is right |
-//! | `template.rs` | the report of each from its figures, by its `report.jinja` |
-//! | `words.rs`, `explanations.rs` | the text about each, from its `words.toml`; what may explain the misses |
+//! | `template.rs` | the report of each from its figures: its `report.jinja` and its `words.toml` |
+//! | `explanations.rs` | what may explain the misses |
 //! | `pool.rs`, `bracket.rs` | many runs; constants that are not known |
 //! | `mean.rs` | means of several seeds, and changes |
 //! | `numbers.rs` | the numbers of a workload, and what is drawn of those that its paper leaves open |
@@ -28,14 +28,19 @@ mod rwsem_stealing;
 mod score;
 mod spin_backoff;
 mod template;
-mod words;
 
 use anyhow::{Context as _, Result};
+use minijinja::Value;
 pub use numbers::Draw;
+use numbers::Numbers;
 use pool::Pool;
 use report::PaperReport;
+use serde::Serialize;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use turnwise_present::progress::ProgressBar;
+use turnwise_present::template::Serde;
+use turnwise_sim::spec::Machine;
 
 /// A paper that can be reproduced.
 pub struct Paper {
@@ -45,10 +50,22 @@ pub struct Paper {
     pub help: &'static str,
     /// About how many runs it takes, short and in full.
     pub runs: [u64; 2],
-    run: fn(&Context<'_>) -> Result<PaperReport>,
+    run: fn(&Context<'_>, &Numbers<'_>) -> Result<Simulated>,
     words: &'static str,
     numbers: &'static str,
     report: &'static str,
+}
+
+/// What the runs of a paper showed, which its template knows as `ours`, and on which machine.
+struct Simulated {
+    machine: Arc<Machine>,
+    ours: Value,
+}
+
+impl Simulated {
+    fn new(machine: &Arc<Machine>, ours: impl Serialize) -> Simulated {
+        Simulated { machine: Arc::clone(machine), ours: Serde(ours).into() }
+    }
 }
 
 macro_rules! documents {
@@ -141,11 +158,6 @@ impl Context<'_> {
     }
 }
 
-/// Returns where to read what is known about a paper's model from other runs than this one.
-fn page(name: &str) -> String {
-    format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks.")
-}
-
 impl Paper {
     fn named(name: &str) -> Result<&'static Paper> {
         PAPERS.iter().find(|known| known.name == name).context("no such document")
@@ -158,6 +170,8 @@ impl Paper {
     pub fn run(&self, context: &Context<'_>) -> Result<PaperReport> {
         context.pool.progress.inc_length(context.choose(self.runs[0], self.runs[1]));
         context.pool.progress.set_message(self.name);
-        (self.run)(context)
+        let numbers = &Numbers::of(context, self)?;
+        let Simulated { machine, ours } = (self.run)(context, numbers)?;
+        PaperReport::of(context, self, &machine, numbers, ours)
     }
 }

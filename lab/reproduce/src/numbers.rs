@@ -81,11 +81,11 @@ impl<'a> Numbers<'a> {
     ///
     /// # Errors
     /// A number is not within its own range, or has no source.
-    pub(crate) fn of(context: &'a Context<'a>, document: &str) -> Result<Numbers<'a>> {
-        let file: BTreeMap<String, Number> = toml::from_str(Paper::named(document)?.numbers)?;
+    pub(crate) fn of(context: &'a Context<'a>, paper: &Paper) -> Result<Numbers<'a>> {
+        let file: BTreeMap<String, Number> = toml::from_str(paper.numbers)?;
         let (mut of, mut open) = (BTreeMap::new(), Vec::new());
         for (name, number) in file {
-            number.check().with_context(|| format!("{document}/numbers.toml: {name}"))?;
+            number.check().with_context(|| format!("{}/numbers.toml: {name}", paper.name))?;
             let range = number.open();
             let drawn = context.draw.filter(|_| range.is_some());
             of.insert(name.clone(), drawn.map_or_else(|| number.value.clone(), |draw| number.at(draw.at(&name))));

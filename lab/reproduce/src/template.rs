@@ -1,6 +1,6 @@
 //! A paper's tables, claims, listings and curves: `report.jinja` in its folder states in TOML which figure of
 //! ours stands beside which published one, how far it may be off, and what is said of it. What the paper published is
-//! `published` there, what its runs showed is `ours`.
+//! `published` there, what its runs showed is `ours`. The text apart from figures is in `words.toml`.
 //!
 //! | in a template | what |
 //! |---|---|
@@ -13,26 +13,36 @@
 //! | `verdict(size, direction)` | the verdict on a claim, of two verdicts, or of truth values |
 //! | `x\|digits`, `x\|time`, `x\|fixed(1)`, `x\|signed(0)` | a number; nanoseconds; with one decimal; with a sign |
 
-use crate::Paper;
+use crate::explanations::Explanation;
 use crate::mean::{Mean, change, gain, mean};
+use crate::numbers::Numbers;
 use crate::report::{Bound, Claim, Fitted, Listing, PaperReport, Plot, Table, Verdict};
-use anyhow::{Context as _, Result};
+use crate::{Context, Paper};
+use anyhow::{Context as _, Result, ensure};
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, escape_formatter};
 use serde::{Deserialize, Serialize};
+use toml::map::Entry;
 use turnwise_bench::published;
 use turnwise_present::stats::Spread;
 use turnwise_present::template::{self, Environment, Serde};
+use turnwise_sim::spec::Machine;
+use turnwise_simbench::report::SimMachine;
 
-/// What a template states.
+/// What is said of a paper: `words.toml` and what the template states, together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stated {
+struct Said {
+    /// Otherwise it is published.
     published_on: Option<String>,
+    /// What the threads do; otherwise it is published.
     workload: Option<String>,
-    /// Besides those of the text.
-    #[serde(default)]
+    chosen: Vec<String>,
+    facts: Vec<String>,
+    left_out: Vec<String>,
     notes: Vec<String>,
+    #[serde(rename = "why")]
+    whys: Vec<Explanation>,
     #[serde(default)]
     fitted: Vec<Fitted>,
     tables: Vec<Table>,
@@ -44,29 +54,72 @@ struct Stated {
 
 /// What a template knows.
 #[derive(Serialize)]
-struct Values<T> {
+struct Values {
     published: toml::Table,
-    ours: T,
+    ours: Value,
 }
 
 impl PaperReport {
-    /// Adds what the paper's template states of these figures.
+    /// Returns the report of a paper: its words, with these numbers of the model, and what its template states of these
+    /// figures.
     ///
     /// # Errors
-    /// The template is wrong, or a row's key is not in `published.toml`.
-    pub(crate) fn state(self, ours: impl Serialize) -> Result<PaperReport> {
-        let name = format!("{}/report.jinja", self.name);
-        let values = Values { published: published::typed(&self.name)?, ours };
-        let text = template::render(&environment(), &name, Paper::named(&self.name)?.report, values)?;
-        let stated: Stated = toml::from_str(&text).with_context(|| format!("{name}: {text}"))?;
-        let Stated { published_on, workload, notes, fitted, mut tables, claims, listings, plots } = stated;
+    /// The words or the template are wrong, or a row's key is not in `published.toml`.
+    pub(crate) fn of(
+        context: &Context<'_>,
+        paper: &Paper,
+        machine: &Machine,
+        numbers: &Numbers<'_>,
+        ours: Value,
+    ) -> Result<PaperReport> {
+        let name = paper.name;
+        let words = numbers.fill(paper.words);
+        let missing = words.lines().find(|line| line.contains(['{', '}']));
+        ensure!(missing.is_none(), "{name}/words.toml: a number is missing: {}", missing.unwrap_or_default());
+        let file = format!("{name}/report.jinja");
+        let values = Values { published: published::typed(name)?, ours };
+        let stated = template::render(&environment(), &file, paper.report, values)?;
+        let said = together([&stated, &words]).with_context(|| format!("{file}, with words.toml: {stated}"))?;
+        let Said { published_on, workload, chosen, facts, left_out, mut notes, whys, fitted, mut tables, .. } = said;
         for row in tables.iter_mut().flat_map(|table| &mut table.rows) {
             row.complete()?;
         }
-        let (published_on, workload) = (published_on.unwrap_or(self.published_on), workload.unwrap_or(self.workload));
-        let notes = notes.into_iter().chain(self.notes).collect();
-        Ok(PaperReport { published_on, workload, notes, fitted, tables, claims, listings, plots, ..self })
+        notes.push(format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks."));
+        let label = |label| published::text(name, label);
+        Ok(PaperReport {
+            name: name.to_owned(),
+            title: published::title(name),
+            published_on: published_on.or_else(|| label("machine")).unwrap_or_default(),
+            machine: SimMachine::of(machine),
+            workload: workload.or_else(|| label("workload")).unwrap_or_default(),
+            claims: said.claims,
+            facts,
+            fitted,
+            chosen,
+            open: numbers.open(machine),
+            tables,
+            listings: said.listings,
+            plots: said.plots,
+            whys,
+            notes,
+            left_out: context.choose(left_out, Vec::new()),
+        })
     }
+}
+
+/// Puts what two texts say together: lists one after the other; of other things the first counts.
+fn together([first, second]: [&str; 2]) -> Result<Said> {
+    let mut all: toml::Table = toml::from_str(first)?;
+    for (key, value) in toml::from_str::<toml::Table>(second)? {
+        match (all.entry(key), value) {
+            (Entry::Occupied(mut known), toml::Value::Array(more)) => {
+                known.get_mut().as_array_mut().into_iter().for_each(|known| known.extend(more.iter().cloned()));
+            }
+            (Entry::Occupied(_), _) => {}
+            (Entry::Vacant(none), value) => _ = none.insert(value),
+        }
+    }
+    Ok(all.try_into()?)
 }
 
 /// Returns what the templates of all papers have.

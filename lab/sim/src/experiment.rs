@@ -1,7 +1,7 @@
 //! Runs a group of threads on a simulated machine, and reports what the machine showed of the run.
 
 use crate::spec::Machine;
-use crate::{Affinity, Config, Counters, Simulation, Snapshot};
+use crate::{Affinity, Config, Simulation, Snapshot};
 use anyhow::{Context, Result, anyhow};
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -142,9 +142,8 @@ impl Experiment {
         let window = self.window.map(window);
         let outcome = simulation.run().map_err(|stuck| anyhow!("{name}: {}\n{}", stuck.kind, stuck.who))?;
         let Some(window) = window else {
-            let nothing = Snapshot { counters: Counters::default(), profile: Vec::new() };
             let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
-            return Ok(Ran { begin: None, end: read(), seen: seen(&nothing, &all) });
+            return Ok(Ran { begin: None, end: read(), seen: seen(&Snapshot::default(), &all) });
         };
         let [begin, end] = window.ends().with_context(|| name.to_owned())?;
         let seen = seen(&begin.machine, &end.machine);

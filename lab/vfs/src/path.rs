@@ -102,14 +102,6 @@ pub struct Context<'a, 'fs, H: Host, L: LockSet<H::Platform>> {
     pub at: &'a Path<'fs, H, L>,
 }
 
-impl<H: Host, L: LockSet<H::Platform>> Clone for Context<'_, '_, H, L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<H: Host, L: LockSet<H::Platform>> Copy for Context<'_, '_, H, L> {}
-
 impl<'a, 'fs, H: Host, L: LockSet<H::Platform>> Context<'a, 'fs, H, L> {
     /// Creates a context.
     pub fn new(root: &'a Path<'fs, H, L>, at: &'a Path<'fs, H, L>) -> Self {

@@ -40,14 +40,8 @@ pub struct Stats {
     pub unused: u64,
     /// Dentries made since the start.
     pub made: u64,
-    /// Dentries reclaimed although their name was still good.
-    pub reclaimed: u64,
     /// Components that had to be looked up in the directory itself.
     pub missed: u64,
-    /// Walks that began again because a dentry on the way was reclaimed.
-    pub restarted: u64,
-    /// Paths read a second time because of a rename.
-    pub paths_read_again: u64,
     /// Dentries in the longest hash chain.
     pub longest_chain: u64,
     /// Inodes that there are.
@@ -97,10 +91,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             dentries: read(Counter::Made).wrapping_sub(read(Counter::Killed)),
             unused: self.dcache.unused() as u64,
             made: read(Counter::Made),
-            reclaimed: read(Counter::Reclaimed),
             missed: read(Counter::Missed),
-            restarted: read(Counter::Restarted),
-            paths_read_again: read(Counter::ReadAgain),
             longest_chain: self.dcache.longest_chain() as u64,
             inodes: usage.inodes_used,
             data_bytes: usage.pages_used * crate::inode::PAGE_BYTES,

@@ -13,7 +13,7 @@
 use crate::Errno;
 use crate::Vfs;
 use crate::dcache::dentry::{Dentry, What};
-use crate::dcache::{Counter, DentryPtr, hash};
+use crate::dcache::{DentryPtr, hash};
 use crate::host::{Host, Work};
 use crate::inode::{Inode, NAME_MAX};
 use crate::locks::LockSet;
@@ -75,7 +75,7 @@ enum Goal {
 /// A walk.
 pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     fs: &'fs Vfs<H, L>,
-    cx: Context<'w, 'fs, H, L>,
+    cx: &'w Context<'w, 'fs, H, L>,
     at: DentryPtr<H, L>,
     /// We have a reference to `at`.
     counted: bool,
@@ -137,10 +137,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             match end {
                 Ok(found) => return Ok(found),
                 Err(Stop::Failed(errno)) => return Err(errno),
-                Err(Stop::Again) => {
-                    self.dcache.counters.add(Counter::Restarted);
-                    counted = true;
-                }
+                Err(Stop::Again) => counted = true,
             }
         }
     }
@@ -185,14 +182,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 
 impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[inline]
-    fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
+    fn start(fs: &'fs Vfs<H, L>, cx: &'w Context<'w, 'fs, H, L>, counted: bool) -> Self {
         let pin = Some(H::pin());
         if counted {
             // SAFETY: contract of `Dcache::get`: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
         }
         let (from_root, root_counted) = (false, false);
-        Walker { fs, cx: *cx, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
+        Walker { fs, cx, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
     }
 
     /// Returns the dentry where the walk is.

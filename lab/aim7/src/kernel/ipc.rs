@@ -50,13 +50,8 @@ impl<L: LockSet<Sim>> Table<L> {
     }
 
     /// Returns the number of entries.
-    pub fn len(&self) -> usize {
+    pub fn entries(&self) -> usize {
         self.keys.read().len()
-    }
-
-    /// Returns whether the table is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -51,8 +51,7 @@ pub struct Kernel<L: LockSet<Sim>> {
 
 impl<L: LockSet<Sim>> Kernel<L> {
     /// Creates a kernel without processes.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Kernel {
             tasks: Owned::new(Tasks::new()),
             zones: Zones::new(),
@@ -62,12 +61,6 @@ impl<L: LockSet<Sim>> Kernel<L> {
             ipc: Owned::new(Ipc::new()),
             net: Owned::new(Net::new()),
         }
-    }
-}
-
-impl<L: LockSet<Sim>> Default for Kernel<L> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -1,10 +1,9 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
-use super::Context;
-use super::aim7_runs::{self, Constants, Sample};
+use super::aim7_runs::{self, Sample};
 use super::bracket::{self, Nearest, Tried, nearest};
 use super::numbers::Numbers;
-use super::report::PaperReport;
+use super::{Context, Simulated};
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,7 +14,6 @@ use turnwise_aim7::{Comm, Length, Outcome, Plan, Setup};
 use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
-const NAME: &str = "dcache";
 /// The paper's two kernels, the first patch alone; today's locks, and the merged form of the patches.
 const LOCKS: [&str; 5] = ["linux-3.10", "linux-3.10-dcache", "linux-3.10-dcache-1", "today", "linux-3.12"];
 /// The bracket that the fit starts with: with the lower bound the queue is always there, with the upper one never.
@@ -45,13 +43,20 @@ impl Model {
     }
 
     fn plan(&self, context: &Context<'_>, locks: &'static str, compute_ns: f64, profiler: bool) -> Plan {
-        let constants = Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: None, profiler };
         let users = if context.least { 100 } else { self.users };
-        let plan = aim7_runs::plan(&self.machine, "high_systime", locks, (8, users), constants);
+        let plan = aim7_runs::plan(&self.machine, "high_systime", locks, (8, users));
         let scale = if context.least { 50 } else { self.scale };
         let (directories, file_systems) = (self.disks, self.disks);
         Plan {
-            setup: Setup { directories, file_systems, scale, seed: context.seed, ..plan.setup },
+            setup: Setup {
+                directories,
+                file_systems,
+                compute_ns: compute_ns as u32,
+                scale,
+                profiler,
+                seed: context.seed,
+                ..plan.setup
+            },
             ramp_ns: if context.least { 0 } else { self.ramp_ns },
             length: Length::Window {
                 warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
@@ -164,14 +169,10 @@ fn kernels(samples: &[Sample]) -> Vec<Kernel> {
     LOCKS.into_iter().zip(samples).map(kernel).collect()
 }
 
-/// Reproduces the paper.
-///
-/// # Errors
-/// A run got stuck, or the file system refused something.
-pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let numbers = &Numbers::of(context, NAME)?;
+/// Runs what the paper's report is made of.
+pub(super) fn run(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Simulated> {
     let model = Model::of(numbers)?;
-    let published: Dcache = published::typed(NAME)?;
+    let published: Dcache = published::typed("dcache")?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
     let Nearest { value: compute_ns, outcome: kernel, tried } = fit(context, &model, wanted)?;
     let plans = |profiler, seeds| LOCKS.map(|locks| (model.plan(context, locks, compute_ns, profiler), seeds));
@@ -190,7 +191,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         plain: kernels(&plain),
         split: split.into_iter().map(|(name, part)| (name, part / of_all)).collect(),
     };
-    PaperReport::of(context, NAME, &model.machine, numbers, ours)
+    Ok(Simulated::new(&model.machine, ours))
 }
 
 /// Finds the one constant, what a job computes: one that computes longer comes to the locks less often, so the figure

@@ -3,9 +3,8 @@
 
 mod load;
 
-use super::Context;
 use super::numbers::Numbers;
-use super::report::PaperReport;
+use super::{Context, Simulated};
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
 use serde::Serialize;
@@ -17,7 +16,6 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::Machine;
 
-const NAME: &str = "handoff_spin";
 const CPUS: u32 = 4;
 /// How many threads the tables and listings have.
 const THREADS: [u32; 4] = [1, 2, 4, 20];
@@ -35,7 +33,6 @@ const LOCKS: [&str; 7] =
 #[derive(Clone)]
 struct Run {
     machine: Arc<Machine>,
-    cpus: u32,
     lock: &'static str,
     shape: Shape,
     seed: u64,
@@ -47,9 +44,9 @@ impl Visit<Sim> for &Run {
     fn exclusive<L: RawLock>(self, _: catalogue::Of<L>) -> Result<Shown> {
         let group = MiscMutex::<RawLocked<L, Shared>>::new(self.shape);
         // More threads than CPUs are not pinned in the benchmark either.
-        let pinned = self.shape.threads <= self.cpus;
-        let cpus = cores_first(&self.machine, self.shape.threads.min(self.cpus));
-        let experiment = Experiment { pinned, cpus, ..Experiment::of(&self.machine, self.cpus, self.seed) };
+        let pinned = self.shape.threads <= CPUS;
+        let cpus = cores_first(&self.machine, self.shape.threads.min(CPUS));
+        let experiment = Experiment { pinned, cpus, ..Experiment::of(&self.machine, CPUS, self.seed) };
         Ok(experiment.run("the mutex", group, MiscMutex::shown)?.end)
     }
 }
@@ -111,11 +108,11 @@ fn curves(
     let rounds = |lock, threads: u32| all_rounds(context) * slices(lock, threads) / threads;
     let run = |lock, threads| {
         let shape = shape(numbers, threads, rounds(lock, threads))?;
-        Ok(Run { machine: Arc::clone(machine), cpus: CPUS, lock, shape, seed: context.seed })
+        Ok(Run { machine: Arc::clone(machine), lock, shape, seed: context.seed })
     };
     let runs = locks.iter().flat_map(|&lock| THREADS.map(|threads| run(lock, threads)));
     let runs: Vec<Run> = runs.collect::<Result<_>>()?;
-    let shown = context.pool.map(NAME, &runs, |run| visit::<Sim, _>(run.lock, run))?;
+    let shown = context.pool.map("handoff_spin", &runs, |run| visit::<Sim, _>(run.lock, run))?;
     Ok(locks.iter().copied().zip(shown.chunks(THREADS.len()).map(<[Shown]>::to_vec)).collect())
 }
 
@@ -128,7 +125,7 @@ fn overlaps(context: &Context<'_>, numbers: &Numbers<'_>, machine: &Arc<Machine>
     let run = |lock, percent: u64| {
         let alone_ns = u64::from(rounds) * ROUND_NS * percent / 100;
         let shape = Shape { alone_ns, ..shape(numbers, 2, rounds)? };
-        Ok(Run { machine: Arc::clone(machine), cpus: CPUS, lock, shape, seed: context.seed })
+        Ok(Run { machine: Arc::clone(machine), lock, shape, seed: context.seed })
     };
     let runs = [NO_SPIN, SPIN].iter().flat_map(|&lock| ALONE_PERCENT.map(|percent| run(lock, percent)));
     let runs: Vec<Run> = runs.collect::<Result<_>>()?;
@@ -136,12 +133,8 @@ fn overlaps(context: &Context<'_>, numbers: &Numbers<'_>, machine: &Arc<Machine>
     Ok(runs.iter().map(|run| run.lock).zip(shown).collect())
 }
 
-/// Reproduces the paper.
-///
-/// # Errors
-/// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let numbers = &Numbers::of(context, NAME)?;
+/// Runs what the paper's report is made of.
+pub(super) fn run(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Simulated> {
     let machine = numbers.machine(numbers.text("machine")?)?;
     let listings = context.draw.is_none();
     let ours = Ours {
@@ -154,7 +147,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
             None => Vec::new(),
         },
     };
-    PaperReport::of(context, NAME, &machine, numbers, ours)
+    Ok(Simulated::new(&machine, ours))
 }
 
 #[cfg(test)]

@@ -9,17 +9,14 @@
 mod cells;
 mod model;
 
-use super::Context;
 use super::bracket;
 use super::numbers::Numbers;
-use super::report::PaperReport;
+use super::{Context, Simulated};
 use anyhow::Result;
 use cells::{Cells, Place};
 use model::Model;
 use serde::Serialize;
 use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin, Patch1, Patch1And2};
-
-const NAME: &str = "mutex_spinners";
 
 /// What the report is made of.
 #[derive(Serialize)]
@@ -42,17 +39,13 @@ struct Ours {
     places: Option<Vec<Place>>,
 }
 
-/// Reproduces the paper.
-///
-/// # Errors
-/// A run got stuck, or a file system refused something.
-pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let numbers = &Numbers::of(context, NAME)?;
+/// Runs what the paper's report is made of.
+pub(super) fn run(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Simulated> {
     let model = Model::fitted(context, numbers)?;
     let ours = Ours {
-        compute_ms: model.constants.compute_ns / 1e6,
-        tax_percent: model.constants.tax * 100.0,
-        orphan_ns: model.constants.orphan_ns,
+        compute_ms: model.compute_ns / 1e6,
+        tax_percent: model.tax * 100.0,
+        orphan_ns: model.orphan_ns,
         tried: bracket::rows(1.0, &model.tried),
         directories: model.directories,
         cells: Cells::run(context, &model)?,
@@ -64,5 +57,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         bytes_of_spinning: size_of::<LinuxMutex<NoSpin>>() - size_of::<LinuxMutex<Patch1>>(),
         places: context.in_full(|| cells::places(context, &model))?,
     };
-    PaperReport::of(context, NAME, &model.machine, numbers, ours)
+    Ok(Simulated::new(&model.machine, ours))
 }

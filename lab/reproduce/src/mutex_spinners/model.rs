@@ -1,7 +1,7 @@
 //! AIM7's file server mix on the paper's kernels, and the unknown constants.
 
 use crate::Context;
-use crate::aim7_runs::{self, Constants, Sample};
+use crate::aim7_runs::{self, Sample};
 use crate::bracket::{Tried, nearest, three_digits};
 use crate::numbers::Numbers;
 use anyhow::{Context as _, Result};
@@ -38,7 +38,13 @@ const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
 pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
     pub(super) published: MutexSpinners,
-    pub(super) constants: Constants,
+    /// The private computation of a job.
+    pub(super) compute_ns: f64,
+    /// How much more that takes on two nodes, as a share; with more nodes more of the memory is far away.
+    pub(super) tax: f64,
+    /// Either visit to the list of orphans.
+    pub(super) orphan_ns: f64,
+    journal: journal::Config,
     /// The users that stand for the three ranges, the fewest first.
     users: [u32; 3],
     pub(super) directories: u32,
@@ -56,11 +62,13 @@ impl Model {
             commit_ns: numbers.times("commit_us", 1000)? as u32,
             ..journal::Config::of_mib(numbers.count("journal_mib")?)
         };
-        let orphan_ns = ORPHAN_NS[0];
         let mut model = Model {
             machine: numbers.machine(aim7_runs::MACHINE)?,
-            published: published::typed(super::NAME)?,
-            constants: Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns, journal: Some(journal), profiler: false },
+            published: published::typed("mutex_spinners")?,
+            compute_ns: 2.7e6,
+            tax: 0.15,
+            orphan_ns: ORPHAN_NS[0],
+            journal,
             users: [numbers.count("few")?, numbers.count("some")?, numbers.count("many")?],
             directories: numbers.count("directories")?,
             file_systems: numbers.count("file_systems")?,
@@ -98,10 +106,9 @@ impl Model {
     fn compute_more(&mut self, context: &Context<'_>, nodes: u32) -> Result<()> {
         let jpm = self.sample(context, nodes)?.mean(|outcome| outcome.jpm);
         let missing_ns = self.cpus(nodes) as f64 * 60e9 * (1.0 / self.wanted(nodes) - 1.0 / jpm);
-        let Constants { compute_ns, tax, .. } = &mut self.constants;
         match nodes {
-            1 => *compute_ns = three_digits((*compute_ns + missing_ns).clamp(1e6, 6e6)),
-            _ => *tax = three_digits((*tax + missing_ns / *compute_ns).clamp(0.01, 0.9)),
+            1 => self.compute_ns = three_digits((self.compute_ns + missing_ns).clamp(1e6, 6e6)),
+            _ => self.tax = three_digits((self.tax + missing_ns / self.compute_ns).clamp(0.01, 0.9)),
         }
         Ok(())
     }
@@ -110,11 +117,11 @@ impl Model {
     fn fit_orphans(&mut self, context: &Context<'_>) -> Result<()> {
         let wanted = self.wanted(4) / 1e3;
         let found = nearest(ORPHAN_NS, context.rounds(5, 7), wanted, |orphan_ns| {
-            self.constants.orphan_ns = orphan_ns;
+            self.orphan_ns = orphan_ns;
             let figures = self.sample(context, 4)?.0.iter().map(|outcome| outcome.jpm / 1e3).collect();
             Ok(((), figures))
         })?;
-        (self.constants.orphan_ns, self.tried) = (found.value, found.tried);
+        (self.orphan_ns, self.tried) = (found.value, found.tried);
         Ok(())
     }
 
@@ -128,12 +135,23 @@ impl Model {
         users: u32,
     ) -> Plan {
         let some = if context.least { users.min(100) } else { users };
-        let plan = aim7_runs::plan(&self.machine, workfile, locks, (nodes, some), self.constants);
+        let plan = aim7_runs::plan(&self.machine, workfile, locks, (nodes, some));
         let warm_up_ns = if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) };
+        // Of n nodes' memory, a share of 1 - 1/n is far away; on two nodes it is a half.
+        let far = 2.0 * (1.0 - 1.0 / f64::from(nodes));
         let Model { directories, file_systems, .. } = *self;
         let measured_ns = if context.least { 300_000 } else { context.choose(12_000_000, 120_000_000) };
         Plan {
-            setup: Setup { directories, file_systems, scale: 50, seed: context.seed, ..plan.setup },
+            setup: Setup {
+                journal: Some(journal::Config { orphan_ns: self.orphan_ns as u32, ..self.journal }),
+                directories,
+                file_systems,
+                compute_ns: self.compute_ns as u32,
+                tax_permille: (1000.0 * (1.0 + self.tax * far)) as u32,
+                scale: 50,
+                seed: context.seed,
+                ..plan.setup
+            },
             length: Length::Window { warm_up_ns, measured_ns },
             ..plan
         }

@@ -12,9 +12,8 @@ mod found;
 mod load;
 mod model;
 
-use super::Context;
 use super::numbers::Numbers;
-use super::report::PaperReport;
+use super::{Context, Simulated};
 use anyhow::Result;
 use found::Found;
 use model::Model;
@@ -29,12 +28,8 @@ struct Ours {
     by_hold: Option<Vec<Found>>,
 }
 
-/// Reproduces the paper.
-///
-/// # Errors
-/// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let numbers = &Numbers::of(context, "rwsem_stealing")?;
+/// Runs what the paper's report is made of.
+pub(super) fn run(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Simulated> {
     let model = Model::on(numbers, numbers.text("machine")?)?;
     let ours = Ours {
         cpus: model.cpus,
@@ -42,5 +37,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         elsewhere: if context.draw.is_none() { found::elsewhere(context, numbers)? } else { Vec::new() },
         by_hold: context.in_full(|| found::by_hold(context, &model))?,
     };
-    PaperReport::of(context, "rwsem_stealing", &model.machine, numbers, ours)
+    Ok(Simulated::new(&model.machine, ours))
 }

@@ -24,13 +24,11 @@ pub(super) const LOCKS: [&str; 8] =
 /// One run on the simulated machine.
 #[derive(Clone)]
 pub(super) struct Run {
-    pub(super) machine: Arc<Machine>,
-    pub(super) lock: &'static str,
-    pub(super) cpus: u32,
-    pub(super) shape: Shape,
+    model: Model,
+    lock: &'static str,
     /// Simulated time before the window.
-    pub(super) warm_up_ns: u64,
-    pub(super) seed: u64,
+    warm_up_ns: u64,
+    seed: u64,
 }
 
 /// What a run showed.
@@ -52,12 +50,13 @@ impl Visit<Sim> for &Run {
     type Out = Result<Shown>;
 
     fn exclusive<L: RawLock>(self, _: Of<L>) -> Result<Shown> {
-        let group = ForkTest::<L>::new(self.shape);
+        let Model { machine, cpus, shape } = &self.model;
         let experiment = Experiment {
             pinned: false,
-            window: Some((self.warm_up_ns, self.shape.end_ns)),
-            ..Experiment::of(&self.machine, self.cpus, self.seed)
+            window: Some((self.warm_up_ns, shape.end_ns)),
+            ..Experiment::of(machine, *cpus, self.seed)
         };
+        let group = ForkTest::<L>::new(*shape);
         let ran = experiment.run("the root's lock", group, ForkTest::forks)?;
         let forks = ran.end - ran.begin.unwrap_or(0.0);
         Ok(Shown {
@@ -97,13 +96,7 @@ impl Model {
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, seed: u64) -> Run {
         let warm_up_ns = context.choose(40_000_000, 100_000_000);
         let end_ns = warm_up_ns + context.choose(30_000_000, 150_000_000);
-        Run {
-            machine: Arc::clone(&self.machine),
-            lock,
-            cpus: self.cpus,
-            shape: Shape { end_ns, ..self.shape },
-            warm_up_ns,
-            seed: context.seed + seed,
-        }
+        let model = Model { shape: Shape { end_ns, ..self.shape }, ..self.clone() };
+        Run { model, lock, warm_up_ns, seed: context.seed + seed }
     }
 }

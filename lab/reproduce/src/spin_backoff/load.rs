@@ -197,7 +197,7 @@ impl<L: Lock<()>> ThreadGroup for SameFile<L> {
 #[cfg(test)]
 mod tests {
     use super::super::locks::{WithLock, with_lock};
-    use super::super::model::{Constants, LOCKS, RWSEM, TODAY};
+    use super::super::model::{LOCKS, RWSEM, TODAY, TOGETHER};
     use super::*;
 
     /// One thread on a file.
@@ -216,7 +216,16 @@ mod tests {
     #[test]
     fn a_lone_thread_writes_this_many_lines_and_readers_together_none() {
         for lock in LOCKS {
-            let shape = Constants { lines: 2.5, acquisitions: 100, private_ns: 5_000 }.shape(lock, 1, 1);
+            let shape = Shape {
+                threads: 1,
+                files: 1,
+                acquisitions: 100,
+                lines: 250,
+                alone: !TOGETHER.contains(&lock),
+                private_ns: 5_000,
+                watched: false,
+                inode: false,
+            };
             let written = with_lock(lock, Alone(shape));
             let expected = if [RWSEM, TODAY].contains(&lock) { [0; 3] } else { [100, 100, 50] };
             assert_eq!(written, expected, "{lock}");

@@ -14,9 +14,8 @@ mod locks;
 mod model;
 mod seconds;
 
-use super::Context;
 use super::numbers::Numbers;
-use super::report::PaperReport;
+use super::{Context, Simulated};
 use anyhow::{Result, bail};
 use model::{BACK_OFF, KEPT, LOCKS, Model, SPIN};
 use seconds::{CPUS, Of, Part, Seconds};
@@ -45,12 +44,8 @@ struct Ours {
     locks: Vec<Of<Seconds>>,
 }
 
-/// Reproduces the paper.
-///
-/// # Errors
-/// When the threads get nowhere.
-pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
-    let numbers = &Numbers::of(context, "spin_backoff")?;
+/// Runs what the paper's report is made of.
+pub(super) fn run(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Simulated> {
     let model = Model::fitted(context, numbers)?;
     let back_off = if numbers.text("failed_exchange")? == "keeps the delay" { KEPT } else { BACK_OFF };
     let wanted = LOCKS.map(|lock| if lock == BACK_OFF { back_off } else { lock });
@@ -63,8 +58,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
     let kept = locks.get(4).unwrap_or(backing_off);
     let ours = Ours {
         files: model.files,
-        acquisitions: model.constants.acquisitions.into(),
-        lines: model.constants.lines,
+        acquisitions: model.acquisitions.into(),
+        lines: model.lines,
         gains: seconds::gains(spin, backing_off),
         parts: seconds::parts(&model.published, spin, backing_off),
         redesign: context.draw.map(|_| numbers.text("redesign").map(str::to_owned)).transpose()?,
@@ -74,5 +69,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<PaperReport> {
         parabola: seconds::baseline(&model.published),
         locks,
     };
-    PaperReport::of(context, "spin_backoff", &model.machine, numbers, ours)
+    Ok(Simulated::new(&model.machine, ours))
 }

@@ -23,54 +23,24 @@ pub(super) const RWSEM: &str = "inode-lock-rwsem";
 const RWSEM_WRITTEN: &str = "inode-lock-rwsem, for writing";
 pub(super) const TODAY: &str = "rwsem";
 /// Those that readers of the file have together.
-const TOGETHER: [&str; 2] = [RWSEM, TODAY];
+pub(super) const TOGETHER: [&str; 2] = [RWSEM, TODAY];
 /// All of them, first those of rows and claims.
 pub(super) const LOCKS: [&str; 8] = [SPIN, BACK_OFF, RWSEM, RWSEM_WRITTEN, KEPT, TODAY, "mcs", "mutex"];
-
-/// What is the same in every run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Constants {
-    /// As [`Shape::lines`], but whole ones.
-    pub(super) lines: f64,
-    pub(super) acquisitions: u32,
-    /// The private work before each acquisition.
-    pub(super) private_ns: u64,
-}
-
-impl Constants {
-    pub(super) fn shape(self, lock: &str, threads: u32, files: u32) -> Shape {
-        let Constants { lines, acquisitions, private_ns } = self;
-        let lines = (lines * 100.0).round() as u32;
-        let alone = !TOGETHER.contains(&lock);
-        Shape { threads, files, acquisitions, lines, alone, private_ns, watched: false, inode: false }
-    }
-}
 
 /// One run on the simulated machine.
 #[derive(Clone)]
 pub(super) struct Run {
-    pub(super) machine: Arc<Machine>,
-    pub(super) lock: &'static str,
-    pub(super) threads: u32,
-    pub(super) constants: Constants,
-    /// Acquisitions of all threads, about.
-    pub(super) effort: u32,
-    pub(super) seed: u64,
-    /// As [`Shape::watched`]: in addition to the workers one thread is always busy, and has a CPU of its own unless the
-    /// machine is full.
-    pub(super) watched: bool,
-    /// As [`Shape::inode`].
-    pub(super) inode: bool,
+    machine: Arc<Machine>,
+    lock: &'static str,
+    pub(super) shape: Shape,
+    seed: u64,
 }
 
 impl Run {
     /// Returns what a file takes.
     pub(super) fn run(&self) -> Result<Took> {
-        let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
-        let Run { watched, inode, .. } = *self;
-        let shape = Shape { watched, inode, ..self.constants.shape(self.lock, self.threads, files) };
-        let took = with_lock(self.lock, (self, shape))?;
-        let per_file = |ns: f64| ns / f64::from(files);
+        let took = with_lock(self.lock, self)?;
+        let per_file = |ns: f64| ns / f64::from(self.shape.files);
         Ok(Took {
             wall_ns: per_file(took.wall_ns),
             system_ns: per_file(took.system_ns),
@@ -84,13 +54,13 @@ impl Run {
     }
 }
 
-impl WithLock for (&Run, Shape) {
+impl WithLock for &Run {
     type Out = Result<Took>;
 
     fn with<L: Lock<()>>(self) -> Result<Took> {
-        let (run, shape) = self;
-        let group = SameFile::<L>::new(shape, Jitter::percent(50));
-        Ok(Experiment::of(&run.machine, run.threads, run.seed).run("the file's lock", group, SameFile::took)?.end)
+        let group = SameFile::<L>::new(self.shape, Jitter::percent(50));
+        let experiment = Experiment::of(&self.machine, self.shape.threads, self.seed);
+        Ok(experiment.run("the file's lock", group, SameFile::took)?.end)
     }
 }
 
@@ -103,7 +73,10 @@ pub(super) fn seeds(context: &Context<'_>) -> u64 {
 pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
     pub(super) published: SpinBackoff,
-    pub(super) constants: Constants,
+    /// As [`Shape::lines`], but whole ones.
+    pub(super) lines: f64,
+    pub(super) acquisitions: u32,
+    private_ns: u64,
     /// Files of the series.
     pub(super) files: f64,
 }
@@ -117,8 +90,8 @@ impl Model {
     /// again, since each hardly matters for the figure of the other.
     pub(super) fn fitted(context: &Context<'_>, numbers: &Numbers<'_>) -> Result<Model> {
         let published: SpinBackoff = published::typed("spin_backoff")?;
-        let constants = Constants { lines: 10.0, acquisitions: 20, private_ns: numbers.times("private_us", 1000)? };
-        let mut model = Model { machine: numbers.machine("altix-64")?, published, constants, files: 1.0 };
+        let (machine, private_ns) = (numbers.machine("altix-64")?, numbers.times("private_us", 1000)?);
+        let mut model = Model { machine, published, lines: 10.0, acquisitions: 20, private_ns, files: 1.0 };
         let (first, last) = (model.published.rows[0].clone(), model.published.rows[3].clone());
         let took = |model: &Model, cpus| -> Result<Took> {
             let runs: Vec<Run> = model.run(context, SPIN, cpus).seeds(seeds(context)).collect();
@@ -128,17 +101,17 @@ impl Model {
         for _ in 0..2 {
             let wanted = user_of_workers(first.spin) / first.spin[1];
             let found = nearest(ACQUISITIONS, rounds, wanted, |value| {
-                model.constants.acquisitions = value.round() as u32;
+                model.acquisitions = value.round() as u32;
                 let took = took(&model, first.cpus)?;
                 Ok(((), vec![took.user_ns / took.system_ns]))
             })?;
-            model.constants.acquisitions = found.value.round() as u32;
+            model.acquisitions = found.value.round() as u32;
             // The more lines the lock protects, the less the crowd at its own costs in comparison.
             let found = nearest(LINES, rounds, last.spin[0] / first.spin[0], |value| {
-                model.constants.lines = value;
+                model.lines = value;
                 Ok(((), vec![took(&model, last.cpus)?.wall_ns / took(&model, first.cpus)?.wall_ns]))
             })?;
-            model.constants.lines = found.value;
+            model.lines = found.value;
         }
         let wall_ns = took(&model, first.cpus)?.wall_ns;
         Ok(Model { files: first.spin[0] * 1e9 / wall_ns, ..model })
@@ -146,16 +119,18 @@ impl Model {
 
     /// Returns a run of this workload.
     pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, cpus: u32) -> Run {
-        Run {
-            machine: Arc::clone(&self.machine),
-            lock,
+        let effort = if cpus <= 8 { 4 } else { 1 } * context.choose(2_000, 8_000);
+        let shape = Shape {
             threads: cpus,
-            constants: self.constants,
-            effort: if cpus <= 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
-            seed: context.seed,
+            files: (effort / (cpus * self.acquisitions)).max(4),
+            acquisitions: self.acquisitions,
+            lines: (self.lines * 100.0).round() as u32,
+            alone: !TOGETHER.contains(&lock),
+            private_ns: self.private_ns,
             watched: cpus == self.machine.topology.cpus(),
             inode: false,
-        }
+        };
+        Run { machine: Arc::clone(&self.machine), lock, shape, seed: context.seed }
     }
 
     /// Returns seconds of the whole series: wall, system, user with that of the busy thread.

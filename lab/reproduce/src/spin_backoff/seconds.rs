@@ -28,8 +28,12 @@ pub(super) fn seconds(
 ) -> Result<Vec<Of<Seconds>>> {
     let count = seeds(context);
     let cells = locks.iter().flat_map(|&lock| cpus.iter().map(move |&cpus| (lock, cpus)));
-    let runs = cells.map(|(lock, cpus)| Run { inode, ..model.run(context, lock, cpus) });
-    let runs: Vec<Run> = runs.flat_map(|run| run.seeds(count).collect::<Vec<_>>()).collect();
+    let run = |(lock, cpus)| {
+        let mut run = model.run(context, lock, cpus);
+        run.shape.inode = inode;
+        run.seeds(count).collect::<Vec<_>>()
+    };
+    let runs: Vec<Run> = cells.flat_map(run).collect();
     let took: Vec<Took> = context.pool.map("spin_backoff: locks", &runs, Run::run)?;
     let seconds: Vec<[f64; 3]> = took.into_iter().map(|took| model.seconds(took)).collect();
     let by_figure = |seeds: &[[f64; 3]]| -> Seconds {

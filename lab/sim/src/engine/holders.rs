@@ -50,7 +50,7 @@ impl Engine {
         self.thread().asks = None;
         let known = &mut self.locks[lock as usize];
         known.holders.push(thread);
-        let counts = &mut self.handoffs;
+        let counts = &mut self.counts.handoffs;
         match known.last.replace((thread, node)) {
             Some((last, _)) if last == thread => counts.same_thread += 1,
             Some((_, last)) if last == node => counts.same_node += 1,

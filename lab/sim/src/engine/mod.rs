@@ -69,7 +69,6 @@ pub(crate) use charge::Doing;
 pub(crate) use cpu::{Posted, copy};
 pub(crate) use fibers::suspend;
 pub(crate) use lines::Op;
-pub(crate) use objects::{allocate, free, live, retire};
 pub(crate) use thread::{SpinEnded, Watch};
 
 use crate::platform::{Sim, SimWord};
@@ -122,7 +121,6 @@ pub(crate) struct Engine {
     names: Vec<(usize, usize, String)>,
     locks: Vec<Known>,
     lock_numbers: FxHashMap<usize, u32>,
-    handoffs: Handoffs,
     profile: Profile,
     trace: Option<Vec<TraceEvent>>,
     pub(crate) chance: fastrand::Rng,
@@ -130,21 +128,12 @@ pub(crate) struct Engine {
     winners: Vec<lines::Winner>,
     places: Vec<u32>,
     perturb: perturb::State,
-    counts: Counts,
+    /// Without those that follow from the rest: see [`Engine::counters`].
+    counts: Counters,
     last_progress: Ps,
     owner: fibers::Owner,
     /// The cost of a line as estimated by a backing-off spinner, in nanoseconds: a running mean of its polls.
     pub(crate) line_ns: u32,
-}
-
-/// Things counted.
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    voluntary: u64,
-    involuntary: u64,
-    accesses: u64,
-    transfers: u64,
-    remote_transfers: u64,
 }
 
 thread_local! {

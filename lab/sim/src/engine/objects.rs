@@ -2,7 +2,8 @@
 
 use super::grace::{Grace, Retired};
 use super::heap::Heap;
-use super::{BUILDING, Engine, WHOLE, for_free};
+use super::{BUILDING, WHOLE, for_free};
+use crate::platform::Sim;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -54,25 +55,53 @@ fn with_cpu<R>(f: impl FnOnce(&mut Memory, u32) -> R) -> Option<R> {
     })
 }
 
-/// See [`crate::Sim::allocate`].
-pub(crate) fn allocate(layout: Layout) -> Option<NonNull<u8>> {
-    with_cpu(|memory, cpu| memory.heap.allocate(layout, cpu))
-}
-
-/// See [`crate::Sim::free`].
-pub(crate) fn free(at: NonNull<u8>, layout: Layout) {
-    let engine = WHOLE.get();
-    if !engine.is_null() {
-        let start = at.addr().get();
-        // SAFETY: as in `with`.
-        unsafe { &mut *engine }.finish_stores_to(start..start + layout.size());
+/// Objects in the simulated memory. All of it is free of charge.
+impl Sim {
+    /// Returns memory for an object, on simulated lines according to the layout's alignment. Deterministic.
+    ///
+    /// # Panics
+    /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
+    #[must_use]
+    pub fn allocate(layout: Layout) -> NonNull<u8> {
+        let at = with_cpu(|memory, cpu| memory.heap.allocate(layout, cpu));
+        at.expect("only a simulated thread, or what builds a simulation, can allocate")
     }
-    with_cpu(|memory, cpu| memory.heap.free(at, layout, cpu));
-}
 
-/// See [`crate::Sim::objects`].
-pub(crate) fn live() -> usize {
-    with(|memory, _| memory.heap.live()).unwrap_or(0)
+    /// Gives memory back, with its lines. Does nothing where no simulation runs or is being built.
+    ///
+    /// # Safety
+    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and is not used any more.
+    pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
+        let engine = WHOLE.get();
+        if !engine.is_null() {
+            let start = at.addr().get();
+            // SAFETY: as in `with`.
+            unsafe { &mut *engine }.finish_stores_to(start..start + layout.size());
+        }
+        with_cpu(|memory, cpu| memory.heap.free(at, layout, cpu));
+    }
+
+    /// Blocks that have been allocated and not freed.
+    #[must_use]
+    pub fn objects() -> usize {
+        with(|memory, _| memory.heap.live()).unwrap_or(0)
+    }
+
+    /// Pins: while the pin lives, what others [retire](Sim::retire) from now on stays.
+    pub fn pin() -> SimPin {
+        SimPin { number: with(|memory, _| memory.grace.pin()) }
+    }
+
+    /// Does this once all pins of this moment are gone, on the thread that drops the last one: at no cost and without a
+    /// switch, so it must not wait. Outside of simulations it is done at once.
+    pub fn retire(what: impl FnOnce() + 'static) {
+        let mut what: Option<Retired> = Some(Box::new(what));
+        with_cpu(|memory, cpu| what.take().into_iter().for_each(|what| memory.grace.retire(cpu, what)));
+        match what {
+            Some(what) => what(), // no simulation, no other threads
+            None => reclaim(),
+        }
+    }
 }
 
 /// A pin: while one lives, what others [retire](crate::Sim::retire) stays.
@@ -82,28 +111,12 @@ pub struct SimPin {
     number: Option<u64>,
 }
 
-impl SimPin {
-    pub(crate) fn new() -> SimPin {
-        SimPin { number: with(|memory, _| memory.grace.pin()) }
-    }
-}
-
 impl Drop for SimPin {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             with(|memory, _| memory.grace.unpin(number));
             reclaim();
         }
-    }
-}
-
-/// See [`crate::Sim::retire`].
-pub(crate) fn retire(what: Retired) {
-    let mut what = Some(what);
-    with_cpu(|memory, cpu| what.take().into_iter().for_each(|what| memory.grace.retire(cpu, what)));
-    match what {
-        Some(what) => what(), // no simulation, no other threads
-        None => reclaim(),
     }
 }
 
@@ -116,12 +129,5 @@ fn reclaim() {
         with(|memory, _| memory.acts_for = Some(cpu));
         for_free(what);
         with(|memory, _| memory.acts_for = None);
-    }
-}
-
-impl Engine {
-    /// Blocks of the heap that have not been freed.
-    pub(super) fn objects(&self) -> usize {
-        self.memory.heap.live()
     }
 }

@@ -10,69 +10,38 @@ use crate::spec::Topology;
 /// the excess of a scheduling domain's `imbalance_pct`, 125, over 100.
 const IMBALANCE_PERCENT: usize = 112;
 
-/// Idle CPUs, by the last-level cache that they share.
+/// Which CPUs are idle.
 pub(crate) struct IdleCpus {
     per_cache: u32,
     per_core: u32,
-    words_per_cache: usize,
-    words: Vec<u64>,
-    /// How many there are, by cache.
-    counts: Vec<u32>,
+    idle: Vec<bool>,
 }
 
 impl IdleCpus {
     pub(crate) fn new(topology: &Topology) -> IdleCpus {
         let (per_core, per_cache) = (topology.threads_per_core, topology.cores_per_cluster * topology.threads_per_core);
-        let caches = (topology.cpus() / per_cache) as usize;
-        let words_per_cache = per_cache.div_ceil(64) as usize;
-        let words = vec![0; words_per_cache * caches];
-        IdleCpus { per_cache, per_core, words_per_cache, words, counts: vec![0; caches] }
-    }
-
-    fn place(&self, cpu: u32) -> (usize, u64) {
-        let (cache, within) = (cpu / self.per_cache, cpu % self.per_cache);
-        (cache as usize * self.words_per_cache + (within >> 6) as usize, 1 << (within & 63))
+        IdleCpus { per_cache, per_core, idle: vec![false; topology.cpus() as usize] }
     }
 
     pub(crate) fn contains(&self, cpu: u32) -> bool {
-        let (word, bit) = self.place(cpu);
-        self.words[word] & bit != 0
+        self.idle[cpu as usize]
     }
 
-    pub(crate) fn insert(&mut self, cpu: u32) {
-        let (word, bit) = self.place(cpu);
-        if self.words[word] & bit == 0 {
-            self.words[word] |= bit;
-            self.counts[(cpu / self.per_cache) as usize] += 1;
-        }
-    }
-
-    pub(crate) fn remove(&mut self, cpu: u32) {
-        let (word, bit) = self.place(cpu);
-        if self.words[word] & bit != 0 {
-            self.words[word] &= !bit;
-            self.counts[(cpu / self.per_cache) as usize] -= 1;
-        }
+    pub(crate) fn set(&mut self, cpu: u32, idle: bool) {
+        self.idle[cpu as usize] = idle;
     }
 
     /// Returns an idle CPU near this one: of a core that is idle as a whole if there is one, and the next in the order
     /// of their numbers.
     fn beside(&self, cpu: u32) -> Option<u32> {
-        if self.counts[(cpu / self.per_cache) as usize] == 0 {
-            return None;
-        }
         let first = cpu / self.per_cache * self.per_cache;
         let from_here = (0..self.per_cache).map(|n| first + (cpu - first + n) % self.per_cache);
         let mut idle = from_here.filter(|&other| self.contains(other));
-        if self.per_core == 1 {
-            return idle.next();
-        }
-        let idle: Vec<u32> = idle.collect();
-        let core_is_idle = |&&other: &&u32| {
+        let core_is_idle = |&other: &u32| {
             let core = other / self.per_core * self.per_core;
             (core..core + self.per_core).all(|thread| self.contains(thread))
         };
-        idle.iter().find(core_is_idle).or(idle.first()).copied()
+        idle.clone().find(core_is_idle).or_else(|| idle.next())
     }
 }
 

@@ -13,7 +13,7 @@ use super::queue::{Queue, What};
 use super::stuck::Stuck;
 use super::thread::{At, Thread};
 use super::trace::{Happened, TraceEvent};
-use super::{Counts, ENGINE, Engine, Handoffs};
+use super::{ENGINE, Engine, Handoffs};
 use crate::platform::SimWord;
 use crate::spec::{Machine, NS, Ps};
 use rustc_hash::FxHashMap;
@@ -115,7 +115,7 @@ pub struct Outcome {
 type Action = Box<dyn FnOnce(&Snapshot)>;
 
 /// What an action sees.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Snapshot {
     /// What has been counted.
     pub counters: Counters,
@@ -251,14 +251,13 @@ impl Simulation {
             names: std::mem::take(&mut self.names),
             locks: Vec::new(),
             lock_numbers: FxHashMap::default(),
-            handoffs: Handoffs::default(),
             profile: super::Profile::new(),
             trace: self.config.traced.then(Vec::new),
             chance,
             winners: Vec::new(),
             places: Vec::new(),
             perturb,
-            counts: Counts::default(),
+            counts: Counters::default(),
             last_progress: 0,
             owner: Owner::new(threads.len(), self.config.silence_ns, self.config.starvation_ns),
             line_ns: 0,
@@ -285,7 +284,7 @@ impl Engine {
                 self.cpus[cpu as usize].activity = Activity::Wakes;
                 self.queue.push(skew, What::Dispatch { cpu });
             } else {
-                self.idle.insert(cpu);
+                self.idle.set(cpu, true);
             }
         }
     }
@@ -305,18 +304,7 @@ impl Engine {
     }
 
     fn counters(&self) -> Counters {
-        let Counts { voluntary, involuntary, accesses, transfers, remote_transfers } = self.counts;
-        Counters {
-            now_ps: self.now,
-            cpu_ps: self.profile.busy(),
-            voluntary,
-            involuntary,
-            accesses,
-            transfers,
-            remote_transfers,
-            handoffs: self.handoffs,
-            events: self.queue.made(),
-        }
+        Counters { now_ps: self.now, cpu_ps: self.profile.busy(), events: self.queue.made(), ..self.counts }
     }
 
     fn outcome(mut self) -> Outcome {
@@ -325,7 +313,7 @@ impl Engine {
             unreachable!("the caches are incoherent: {fault}");
         }
         Outcome {
-            objects: self.objects(),
+            objects: self.memory.heap.live(),
             counters,
             profile,
             trace: self.trace.take().unwrap_or_default(),

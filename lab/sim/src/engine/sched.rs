@@ -51,7 +51,7 @@ impl Engine {
     pub(super) fn enqueue(&mut self, cpu: u32, thread: u32) {
         self.threads[thread as usize].cpu = cpu;
         self.cpus[cpu as usize].ready.push(thread);
-        self.idle.remove(cpu);
+        self.idle.set(cpu, false);
         self.waiting += 1;
     }
 
@@ -229,7 +229,7 @@ impl Engine {
             None => self.steal(cpu),
         };
         if next.is_none() {
-            self.idle.insert(cpu);
+            self.idle.set(cpu, true);
             if self.cpus[cpu as usize].activity == Activity::Wakes {
                 return self.becomes_idle(cpu);
             }

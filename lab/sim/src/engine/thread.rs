@@ -85,13 +85,8 @@ pub(crate) struct Watch {
 impl Watch {
     /// # Safety
     /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
-    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, ready: *mut dyn FnMut() -> bool) -> Watch {
-        Watch { lines, count, need_resched: false, ready }
-    }
-
-    /// Makes the watch end also when another thread wants its CPU.
-    pub(crate) fn until_resched(self, need_resched: bool) -> Watch {
-        Watch { need_resched, ..self }
+    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, need_resched: bool, ready: *mut dyn FnMut() -> bool) -> Watch {
+        Watch { lines, count, need_resched, ready }
     }
 
     pub(super) fn lines(&self) -> &[u32] {

@@ -1,11 +1,9 @@
 //! What workloads request of the machine, in addition to what locks do.
 
 use super::{Sim, half_call};
-use crate::engine::{self, Doing, Kind, SimPin};
+use crate::engine::{self, Doing, Kind};
 use crate::spec::{NS, Ps};
-use std::alloc::Layout;
 use std::panic::Location;
-use std::ptr::NonNull;
 use turnwise::platform::Lane;
 
 /// What workloads request of the machine. Free of charge unless stated otherwise.
@@ -125,40 +123,6 @@ impl Sim {
     /// Notes that the calling thread has completed an operation, so that the run is not taken for a livelock.
     pub fn progress() {
         engine::with(|e| e.progress());
-    }
-
-    /// Returns memory for an object, on simulated lines according to the layout's alignment. Deterministic.
-    ///
-    /// # Panics
-    /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
-    #[must_use]
-    pub fn allocate(layout: Layout) -> NonNull<u8> {
-        engine::allocate(layout).expect("only a simulated thread, or what builds a simulation, can allocate")
-    }
-
-    /// Gives memory back, with its lines. Does nothing where no simulation runs or is being built.
-    ///
-    /// # Safety
-    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and is not used any more.
-    pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
-        engine::free(at, layout);
-    }
-
-    /// Blocks that have been allocated and not freed.
-    #[must_use]
-    pub fn objects() -> usize {
-        engine::live()
-    }
-
-    /// Pins: while the pin lives, what others [retire](Sim::retire) from now on stays.
-    pub fn pin() -> SimPin {
-        SimPin::new()
-    }
-
-    /// Does this once all pins of this moment are gone, on the thread that drops the last one: at no cost and without a
-    /// switch, so it must not wait. Outside of simulations it is done at once.
-    pub fn retire(what: impl FnOnce() + 'static) {
-        engine::retire(Box::new(what));
     }
 }
 

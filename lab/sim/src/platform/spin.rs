@@ -165,8 +165,8 @@ fn park<R>(
             }
         }
         // SAFETY: `ready` stays in this frame, which is suspended below and continues when the watch has ended.
-        let watch = unsafe { Watch::new(lines, count as u8, ready) };
-        e.watch(watch.until_resched(limit.need_resched), checks.wake_at(limit), at);
+        let watch = unsafe { Watch::new(lines, count as u8, limit.need_resched, ready) };
+        e.watch(watch, checks.wake_at(limit), at);
     });
     engine::suspend();
     engine::with(|e| e.spin_ended())

@@ -10,17 +10,11 @@ pub(crate) enum Counter {
     Made,
     /// Dentries ended.
     Killed,
-    /// Of these, those reclaimed while their name was still good.
-    Reclaimed,
     /// Look-ups of one component that had to consult the directory.
     Missed,
-    /// Walks begun again because a dentry on the way was reclaimed.
-    Restarted,
-    /// Paths read a second time because of a rename.
-    ReadAgain,
 }
 
-const COUNTERS: usize = 6;
+const COUNTERS: usize = 3;
 const LINES: usize = 32;
 
 #[repr(align(64))]

@@ -245,7 +245,6 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             };
             if let Some(parent) = self.kill(&pin, at) {
                 killed += 1;
-                self.counters.add(Counter::Reclaimed);
                 // SAFETY: the reference of the dentry that was killed.
                 unsafe { self.put_with_pin(&pin, parent) };
             }

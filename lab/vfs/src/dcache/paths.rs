@@ -7,7 +7,7 @@
 
 use super::dentry::Dentry;
 use super::place::Place;
-use super::{Counter, Dcache, DentryPtr};
+use super::{Dcache, DentryPtr};
 use crate::Errno;
 use crate::host::{Host, Work};
 use crate::inode::Inode;
@@ -66,7 +66,6 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                     return read;
                 }
                 out.start = start;
-                self.counters.add(Counter::ReadAgain);
                 let _no_renames = rename.read();
                 self.climb(&pin, at, root, out, free)
             }

@@ -26,7 +26,11 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             out.add(b" (deleted)")?;
         }
         let deleted = !out.is_empty();
-        self.path_from_root(cx, path, &mut out)?;
+        H::within("d_path", || {
+            // The older kernels take a reference to the root and drop it: all processes contended for it.
+            let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
+            self.dcache.path(path.dentry, cx.root.dentry, &mut out)
+        })?;
         let bytes = out.into_bytes();
         // Only a root has no name.
         if bytes.is_empty() || deleted && bytes.first() != Some(&b'/') { Ok(b"/") } else { Ok(bytes) }
@@ -60,19 +64,6 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             out.add(b"/")?;
         }
         Ok(out.into_bytes().to_vec())
-    }
-
-    /// Takes a reference to the root and drops it, as the older kernels do: all processes contended for it.
-    fn path_from_root(
-        &'fs self,
-        cx: &Context<'_, 'fs, H, L>,
-        path: &Path<'fs, H, L>,
-        out: &mut Prepend<'_>,
-    ) -> Result<(), Errno> {
-        H::within("d_path", || {
-            let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
-            self.dcache.path(path.dentry, cx.root.dentry, out)
-        })
     }
 
     /// Returns the current parent directory, whatever renames do meanwhile. A root is its own parent.

@@ -14,7 +14,7 @@ impl MachineFile {
         let topology = topology::check(&self.topology)?;
         let mut numbers = Numbers::new(self.cpu.ghz)?;
         numbers.note("topology", &self.topology.source, self.topology.provisional)?;
-        numbers.add_topology(&topology);
+        numbers.add_topology(&self.topology, &topology);
         let cpu = self.cpu.check(&mut numbers, &topology)?;
         let coherence = self.coherence.check(&mut numbers, &topology)?;
         let system = self.system.check(&mut numbers, &topology)?;

@@ -1,7 +1,7 @@
 //! Times of the file as picoseconds, and a list of where each comes from.
 
 use super::error::Fault;
-use super::{Cost, Factor, IdleExit, Table, Unit};
+use super::{Cost, Factor, IdleExit, Table, TopologyTable, Unit};
 use crate::spec::describe::{Entry, ns, times};
 use crate::spec::{ByClass, Class, IdleState, Ps, Source, Topology};
 
@@ -56,14 +56,8 @@ impl Numbers {
         self.entries.push(Entry { key: key.to_owned(), text, bits });
     }
 
-    pub(super) fn add_topology(&mut self, topology: &Topology) {
-        for (name, count) in [
-            ("sockets", topology.sockets),
-            ("nodes", topology.nodes),
-            ("clusters_per_node", topology.clusters_per_node),
-            ("cores_per_cluster", topology.cores_per_cluster),
-            ("threads_per_core", topology.threads_per_core),
-        ] {
+    pub(super) fn add_topology(&mut self, table: &TopologyTable, topology: &Topology) {
+        for (name, count) in table.counts() {
             self.add(&format!("topology.{name}"), count.to_string(), vec![count.into()]);
         }
         let hops = topology.hops.iter().map(|&hops| hops.into()).collect();

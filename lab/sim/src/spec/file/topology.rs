@@ -34,14 +34,21 @@ pub(super) fn check(table: &TopologyTable) -> Result<Topology, Fault> {
     })
 }
 
+impl TopologyTable {
+    /// Returns what there is how many of, by the keys.
+    pub(super) fn counts(&self) -> [(&'static str, u32); 5] {
+        [
+            ("sockets", self.sockets),
+            ("nodes", self.nodes),
+            ("clusters_per_node", self.clusters_per_node),
+            ("cores_per_cluster", self.cores_per_cluster),
+            ("threads_per_core", self.threads_per_core),
+        ]
+    }
+}
+
 fn counts(table: &TopologyTable) -> Result<(), Fault> {
-    let counts = [
-        ("sockets", table.sockets),
-        ("nodes", table.nodes),
-        ("clusters_per_node", table.clusters_per_node),
-        ("cores_per_cluster", table.cores_per_cluster),
-        ("threads_per_core", table.threads_per_core),
-    ];
+    let counts = table.counts();
     for (name, count) in counts {
         Fault::when(count == 0, format!("topology.{name}"), "zero", "give 1 or more")?;
     }
