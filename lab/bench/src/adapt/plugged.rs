@@ -40,8 +40,18 @@ pub(crate) struct Plugged<T> {
 // SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to others only when none has that.
 unsafe impl<T: Send + Sync> Sync for Plugged<T> {}
 
-impl<T: Copy> Plugged<T> {
-    fn of_measured(value: T) -> Self {
+impl<T> Plugged<T> {
+    #[inline]
+    fn within<R>(&self, way: Way, f: impl FnOnce(*mut T) -> R) -> R {
+        self.memory.call(way.acquire);
+        let result = f(self.data);
+        self.memory.call(way.release);
+        result
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> Lock<T> for Plugged<T> {
+    fn new(value: T) -> Self {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
         let plugin = MEASURED.get().expect("a sample says whose it is before it makes its locks");
         let memory = Memory::new(plugin, size_of::<T>());
@@ -52,40 +62,16 @@ impl<T: Copy> Plugged<T> {
     }
 
     #[inline]
-    fn within<R>(&self, way: Way, f: impl FnOnce(*mut T) -> R) -> R {
-        self.memory.call(way.acquire);
-        let result = f(self.data);
-        self.memory.call(way.release);
-        result
-    }
-}
-
-impl Lock<Protected> for Plugged<Protected> {
-    fn new(value: Protected) -> Self {
-        Plugged::of_measured(value)
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
-        // SAFETY: we have the lock.
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: we have the lock, and no reader is in.
         self.within(self.alone, |data| f(unsafe { &mut *data }))
     }
 }
 
 impl SharedLock for Plugged<Record> {
-    fn new(value: Record) -> Self {
-        Plugged::of_measured(value)
-    }
-
     #[inline]
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
         // SAFETY: no writer is in.
         self.within(self.shared, |data| f(unsafe { &*data }))
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        // SAFETY: no other thread is in.
-        self.within(self.alone, |data| f(unsafe { &mut *data }))
     }
 }

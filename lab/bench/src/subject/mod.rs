@@ -13,7 +13,7 @@ use crate::adapt::plugged;
 use crate::papers::Comparison;
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::{Arrivals, Neighbour, Situation};
+use crate::situation::{Neighbour, Situation};
 use anyhow::{bail, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -191,19 +191,11 @@ pub struct Scenario {
     writers: Option<usize>,
     #[serde(default)]
     rest_ns: u64,
-    locks: Option<usize>,
+    /// Further circumstances.
     #[serde(default)]
-    turns: bool,
-    #[serde(default)]
-    beside: Neighbour,
-    arrivals: Option<Arrivals>,
-    quota: Option<u32>,
+    pub situation: Situation,
     #[serde(default)]
     pinned: bool,
-    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, which shows how
-    /// the locks scale.
-    #[serde(borrow)]
-    pub scales: Option<&'static str>,
 }
 
 impl Scenario {
@@ -226,28 +218,16 @@ impl Scenario {
         }
     }
 
-    /// Returns further circumstances.
-    #[must_use]
-    pub fn situation(&self) -> Situation {
-        Situation {
-            locks: self.locks.unwrap_or(1),
-            turns: self.turns,
-            neighbour: self.beside,
-            arrivals: self.arrivals,
-            quota: self.quota,
-        }
-    }
-
     /// Returns whether each thread stays on one CPU: a thread that shares its CPU does.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.pinned || self.beside == Neighbour::OnLastThread
+        self.pinned || self.situation.neighbour == Neighbour::OnLastThread
     }
 
     /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.situation() == Situation::PLAIN
+        self.situation == Situation::PLAIN
     }
 
     /// Returns whether any thread ever waits in it.
@@ -354,26 +334,7 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
     use std::collections::HashSet;
-    use turnwise_sim::Sim;
-
-    #[test]
-    fn a_scenario_scales_from_the_one_before_it() {
-        for subject in SUBJECTS.iter() {
-            let mut before: Option<&Scenario> = None;
-            for scenario in subject.scenarios() {
-                if let Some(name) = scenario.scales {
-                    let from = before.expect("the first one scales from none");
-                    assert_eq!((name, scenario.group), (from.name, from.group), "{}", scenario.name);
-                    assert!(scenario.threads > from.threads, "{name}");
-                    let what = |s: &Scenario| (s.section(Sim::amount), s.roles(Sim::amount));
-                    assert_eq!(what(scenario), what(from), "{name}");
-                }
-                before = Some(scenario);
-            }
-        }
-    }
 
     #[test]
     fn names_are_unique_and_no_group_is_called_like_a_scenario() {
