@@ -3,7 +3,7 @@
 use crate::report::{Beside, KindReport, Late, LockReport, Waits};
 use crate::run::{Kind, Outcome, Plan, Roles, WaitTimes};
 use crate::situation::{Neighbour, Situation};
-use crate::subject::{LockInfo, Waiting};
+use crate::subject::LockInfo;
 use std::time::Duration;
 use turnwise_present::stats::Spread;
 
@@ -80,7 +80,7 @@ impl Samples {
         LockReport {
             name: self.lock.name.to_owned(),
             ours: self.lock.ours,
-            sleeps: self.lock.waiting != Waiting::Spins,
+            sleeps: !self.lock.spins,
             rounds_ns: padded(&self.per(elapsed_ns, Outcome::total), rounds),
             op_ns: spread(elapsed_ns),
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),

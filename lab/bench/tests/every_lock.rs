@@ -11,7 +11,7 @@ use turnwise_bench::load::shared::{self, Record, SharedLock};
 use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section, fairness};
 use turnwise_bench::samples::Samples;
 use turnwise_bench::situation::{Arrivals, Neighbour, Situation};
-use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
+use turnwise_bench::subject::{SUBJECTS, Scenario};
 
 const MOMENT: Plan = Plan {
     threads: 2,
@@ -69,7 +69,7 @@ fn figures_are_sane(subject: &str) {
     for scenario in subject.scenarios().filter(|scenario| scenario.situation.quota.is_none()) {
         for lock in &subject.group(scenario).locks {
             // A crowd on a lock that only spins takes seconds to disperse; a few threads show as much.
-            if lock.waiting == Waiting::Spins && scenario.threads > 4 {
+            if lock.spins && scenario.threads > 4 {
                 continue;
             }
             for timed in [false, true] {

@@ -1,9 +1,8 @@
 //! Locks of shared objects, with data behind them.
 
-use crate::load::exclusive::{self, Lock, Protected};
-use crate::load::shared::{self, Record, SharedLock};
+use crate::load::exclusive::Lock;
+use crate::load::shared::{Record, SharedLock};
 use crate::plugin::{Memory, Plugin, Way};
-use crate::run::{Outcome, Plan};
 use std::cell::Cell;
 
 thread_local! {
@@ -11,25 +10,13 @@ thread_local! {
     static MEASURED: Cell<Option<&'static Plugin>> = const { Cell::new(None) };
 }
 
-/// Measures a sample with a plugin, for one thread at a time.
-///
-/// # Errors
-/// When a thread cannot be started, or when the lock broke its guarantee.
-pub(crate) fn exclusive(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
+/// Has this thread's next sample measure a plugin.
+pub(crate) fn measure(plugin: &'static Plugin) {
     MEASURED.set(Some(plugin));
-    exclusive::sample::<Plugged<Protected>>(plan)
 }
 
-/// Measures a sample with a plugin, whose readers exclude one another if it cannot admit them together.
-///
-/// # Errors
-/// When a thread cannot be started, or when the lock broke its guarantee.
-pub(crate) fn shared(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
-    MEASURED.set(Some(plugin));
-    shared::sample::<Plugged<Record>>(plan)
-}
-
-/// A plugin's lock and the data that it protects. What every thread reads of it is not on the lock's line.
+/// A plugin's lock and the data that it protects; its readers exclude one another if it cannot admit them together. What
+/// every thread reads of it is not on the lock's line.
 pub(crate) struct Plugged<T> {
     memory: Memory,
     alone: Way,

@@ -10,6 +10,7 @@ mod peers;
 
 use crate::adapt::listed::{AsItself, Sample};
 use crate::adapt::plugged;
+use crate::load::{exclusive, shared};
 use crate::papers::Comparison;
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
@@ -20,19 +21,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// What a waiter of a lock does.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Waiting {
-    /// It sleeps sooner or later: fit for more threads than CPUs.
-    #[default]
-    Sleeps,
-    /// It spins for ever.
-    Spins,
-    /// It never waits.
-    Never,
-}
-
 /// A lock that can be benchmarked.
 #[derive(Debug)]
 pub struct LockInfo {
@@ -40,20 +28,13 @@ pub struct LockInfo {
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
-    /// What its waiters do.
-    pub waiting: Waiting,
+    /// Its waiters never sleep: unfit for more threads than CPUs.
+    pub spins: bool,
     /// Whether it is judged, rather than a yardstick.
     pub ours: bool,
-    sampler: Sampler,
-}
-
-/// How a sample of a lock is measured.
-#[derive(Debug)]
-enum Sampler {
-    /// By this function.
-    By(Sample),
-    /// With a lock of a shared object.
-    Plugged(&'static Plugin, Plugged),
+    sample: Sample,
+    /// The shared object that it is in.
+    plugin: Option<&'static Plugin>,
 }
 
 /// A lock that is not just one of the catalogue.
@@ -66,7 +47,7 @@ struct Peer {
     #[serde(default)]
     ours: bool,
     #[serde(default)]
-    waits: Waiting,
+    spins: bool,
 }
 
 /// The peers of each kind, by their names.
@@ -84,14 +65,13 @@ impl LockInfo {
         if optional && sample.is_none() {
             return None;
         }
-        let sampler = Sampler::By(sample.unwrap_or_else(|| turnwise_catalogue::visit(name, AsItself)));
+        let sample = sample.unwrap_or_else(|| turnwise_catalogue::visit(name, AsItself));
         let ours = peer.is_none_or(|peer| peer.ours);
-        if let Some(&Peer { help: Some(help), waits: waiting, .. }) = peer {
-            return Some(LockInfo { name, help, waiting, ours, sampler });
+        if let Some(&Peer { help: Some(help), spins, .. }) = peer {
+            return Some(LockInfo { name, help, spins, ours, sample, plugin: None });
         }
         let entry = turnwise_catalogue::get(name);
-        let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
-        Some(LockInfo { name, help: entry.summary, waiting, ours, sampler })
+        Some(LockInfo { name, help: entry.summary, spins: entry.spins(), ours, sample, plugin: None })
     }
 
     /// Returns a lock of a shared object, for as long as the program runs.
@@ -107,8 +87,12 @@ impl LockInfo {
         };
         let known = subject.locks().iter().any(|lock| lock.name == name);
         ensure!(!known, "`bench {subject_name}` has a lock {name}: give the one of the shared object another name");
-        let waiting = if plugin.spins { Waiting::Spins } else { Waiting::Sleeps };
-        Ok(LockInfo { name, help: plugin.help, waiting, ours: false, sampler: Sampler::Plugged(plugin, kind) })
+        let &Plugin { help, spins, .. } = plugin;
+        let sample: Sample = match kind {
+            Plugged::Exclusive => exclusive::sample::<plugged::Plugged<exclusive::Protected>>,
+            Plugged::Shared => shared::sample::<plugged::Plugged<shared::Record>>,
+        };
+        Ok(LockInfo { name, help, spins, ours: false, sample, plugin: Some(plugin) })
     }
 
     /// Marks the lock as one of ours, which the figures judge.
@@ -122,12 +106,8 @@ impl LockInfo {
     /// # Errors
     /// When a thread cannot be started, or when the lock broke its guarantee.
     pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
-        let sample = match self.sampler {
-            Sampler::By(sample) => sample,
-            Sampler::Plugged(plugin, Plugged::Exclusive) => return plugged::exclusive(plugin, plan),
-            Sampler::Plugged(plugin, Plugged::Shared) => return plugged::shared(plugin, plan),
-        };
-        sample(plan)
+        self.plugin.into_iter().for_each(plugged::measure);
+        (self.sample)(plan)
     }
 }
 
