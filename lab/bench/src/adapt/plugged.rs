@@ -15,8 +15,8 @@ pub(crate) fn measure(plugin: &'static Plugin) {
     MEASURED.set(Some(plugin));
 }
 
-/// A plugin's lock and the data that it protects; its readers exclude one another if it cannot admit them together. What
-/// every thread reads of it is not on the lock's line.
+/// A plugin's lock and its data. Readers exclude one another if the lock cannot admit them together. What every thread
+/// reads of it is not on the lock's line.
 pub(crate) struct Plugged<T> {
     memory: Memory,
     alone: Way,

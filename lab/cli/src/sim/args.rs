@@ -114,7 +114,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) nodes: Option<Ranges>,
     /// Simulated time to measure
-    #[arg(id = "duration", long = "duration", value_name = "TIME", default_value = "20ms", value_parser = simulated_time)]
+    #[arg(id = "duration", long = "duration", value_name = "TIME", default_value = "20ms")]
+    #[arg(value_parser = simulated_time)]
     pub(crate) duration_ns: u64,
     /// Simulated warm-up time before it
     #[arg(id = "warm_up", long = "warm-up", value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
