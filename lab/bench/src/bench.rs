@@ -11,7 +11,7 @@ use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use std::time::Duration;
 use turnwise::platform::Native;
-use turnwise_calibrate::Nearest;
+use turnwise_calibrate::{Nearest, Watch};
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::quota::{PERIOD_US, Quota};
 
@@ -30,37 +30,20 @@ struct ScenarioLocks {
     locks: Vec<&'static LockInfo>,
 }
 
-/// How far the benchmark is.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// The scenario of the sample that comes next.
-    pub scenario: &'a str,
-    /// Its lock.
-    pub lock: &'a str,
-    /// Samples that were taken.
-    pub done: u64,
-    /// Samples in all.
-    pub all: u64,
-}
-
-/// Measures, and calls `progress` before each sample.
+/// Measures, and calls `watch` before each sample with its scenario and lock.
 ///
 /// # Errors
 /// When threads cannot be started, and when a lock lets two threads in at once.
-pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
+pub fn measure(args: &Options, watch: Watch<'_>) -> Result<Report> {
     let (machine, commit) = (Machine::here(), machine::commit());
     let (cases, left_out) = cases(args, &|percent| Quota::enter(percent).map(drop))?;
-    let mut runner = Runner::new(args, &cases, progress);
+    let mut runner = Runner::new(args, &cases, watch);
     runner.lines = Lines::begin();
     let mut scenarios: Vec<ScenarioReport> = Vec::new();
-    for together in cases.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
-        for (case, mut report) in together.iter().zip(runner.scenarios(together)?) {
-            report.compare(&args.reference(case.scenario));
-            if let Some(from) = scenarios.iter().find(|other| case.scenario.scales == Some(&other.name)) {
-                report.scale(from);
-            }
-            scenarios.push(report);
-        }
+    for case in &cases {
+        let mut report = runner.scenario(case)?;
+        report.compare(&args.reference(case.scenario));
+        scenarios.push(report);
     }
     let mut report = Report {
         format: FORMAT.to_owned(),
@@ -82,7 +65,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
 fn cases(args: &Options, quota: &dyn Fn(u32) -> Result<()>) -> Result<(Vec<ScenarioLocks>, Vec<LeftOut>)> {
     let (mut cases, mut left_out) = (Vec::new(), Vec::new());
     for scenario in args.scenarios()? {
-        match scenario.situation().quota.map_or(Ok(()), quota) {
+        match scenario.situation.quota.map_or(Ok(()), quota) {
             Ok(()) => cases.push(ScenarioLocks { scenario, locks: args.locks(scenario) }),
             Err(error) => left_out.push(LeftOut { scenario: scenario.name.to_owned(), why: format!("{error:#}") }),
         }
@@ -104,16 +87,16 @@ struct Runner<'a> {
     drain_max: Duration,
     rng: fastrand::Rng,
     lines: Lines,
-    progress: &'a mut dyn FnMut(Progress<'_>),
-    done: u64,
-    all: u64,
+    watch: Watch<'a>,
+    done: usize,
+    all: usize,
 }
 
 impl Method {
     /// Returns the rounds of both passes; a single thread never waits, so there is nothing to time then.
     fn rounds(&self, scenario: &Scenario) -> u32 {
         // In an open loop the threads read the clock in any case.
-        let timed = scenario.contended() && scenario.situation().arrivals.is_none();
+        let timed = scenario.contended() && scenario.situation.arrivals.is_none();
         self.samples + if timed { self.timed_samples } else { 0 }
     }
 
@@ -124,28 +107,28 @@ impl Method {
         if args.quick {
             // Each sample warms up for a tenth of its length, and its threads need a moment to start and to stop.
             let all = method.all(cases).max(1);
-            method.sample_ms = (QUICK_MS * 10 / 11 / all).clamp(5, 60) as u32;
+            method.sample_ms = (QUICK_MS * 10 / 11 / all as u64).clamp(5, 60) as u32;
         }
         method.sample_ms = args.sample_ms.unwrap_or(method.sample_ms);
         method
     }
 
-    fn all(&self, cases: &[ScenarioLocks]) -> u64 {
-        cases.iter().map(|case| u64::from(self.rounds(case.scenario)) * case.locks.len() as u64).sum()
+    fn all(&self, cases: &[ScenarioLocks]) -> usize {
+        cases.iter().map(|case| self.rounds(case.scenario) as usize * case.locks.len()).sum()
     }
 }
 
 impl Runner<'_> {
-    fn new<'a>(args: &Options, cases: &[ScenarioLocks], progress: &'a mut dyn FnMut(Progress<'_>)) -> Runner<'a> {
+    fn new<'a>(args: &Options, cases: &[ScenarioLocks], watch: Watch<'a>) -> Runner<'a> {
         let method = Method::of(args, cases);
         let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
         let rng = fastrand::Rng::with_seed(method.seed);
-        Runner { all: method.all(cases), rng, lines: Lines::default(), method, drain_max, progress, done: 0 }
+        Runner { all: method.all(cases), rng, lines: Lines::default(), method, drain_max, watch, done: 0 }
     }
 
     fn plan(&self, scenario: &Scenario) -> Plan {
         let mut duration = Duration::from_millis(self.method.sample_ms.into());
-        let situation = scenario.situation();
+        let situation = scenario.situation;
         if situation.quota.is_some() {
             let periods = duration.as_micros().div_ceil(PERIOD_US.into()) as u32;
             duration = Duration::from_micros(PERIOD_US.into()) * periods.max(QUOTA_PERIODS);
@@ -163,30 +146,26 @@ impl Runner<'_> {
         }
     }
 
-    /// Measures scenarios whose rounds are interleaved.
-    fn scenarios(&mut self, cases: &[ScenarioLocks]) -> Result<Vec<ScenarioReport>> {
-        let mut runs: Vec<Running> = cases.iter().map(|case| self.begin(case)).collect();
-        let rounds = cases.iter().map(|case| self.method.rounds(case.scenario)).max().unwrap_or(0);
-        for round in 0..rounds {
-            for (run, case) in runs.iter_mut().zip(cases) {
-                if round < self.method.rounds(case.scenario) {
-                    let plan = Plan { timed: run.plan.timed || round >= self.method.samples, ..run.plan };
-                    let name = case.scenario.name;
-                    self.round(case.scenario, &plan, &mut run.samples).with_context(|| format!("scenario {name}"))?;
-                }
-            }
-        }
-        Ok(runs.into_iter().zip(cases).map(|(run, case)| run.report(case.scenario, self.method.samples)).collect())
-    }
-
-    fn begin(&self, case: &ScenarioLocks) -> Running {
-        let plan = self.plan(case.scenario);
+    fn scenario(&mut self, case: &ScenarioLocks) -> Result<ScenarioReport> {
+        let (scenario, plan) = (case.scenario, self.plan(case.scenario));
         let work_ns = match plan.section {
             Section::Work { inside, outside } => Some((cost_ns(inside), cost_ns(outside))),
             _ => None,
         };
-        let samples = case.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
-        Running { plan, work_ns, samples }
+        let mut samples: Vec<Samples> = case.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
+        for round in 0..self.method.rounds(scenario) {
+            let plan = Plan { timed: plan.timed || round >= self.method.samples, ..plan };
+            self.round(scenario, &plan, &mut samples).with_context(|| format!("scenario {}", scenario.name))?;
+        }
+        Ok(ScenarioReport {
+            name: scenario.name.to_owned(),
+            help: scenario.help.to_owned(),
+            threads: scenario.threads,
+            inside_ns: work_ns.map(|(inside, _)| inside),
+            outside_ns: work_ns.map(|(_, outside)| outside),
+            reference: None,
+            locks: samples.iter().map(|samples| samples.report(self.method.samples)).collect(),
+        })
     }
 
     /// Takes one sample of every lock, in random order.
@@ -196,7 +175,7 @@ impl Runner<'_> {
         for index in order {
             let samples = &mut samples[index];
             let name = samples.lock.name;
-            (self.progress)(Progress { scenario: scenario.name, lock: name, done: self.done, all: self.all });
+            (self.watch)(&format!("{} {name}", scenario.name), self.done, self.all);
             if samples.gave_up.is_none() {
                 let outcome = samples.lock.sample(plan).with_context(|| format!("lock {name}"))?;
                 samples.add(outcome, self.lines.around(), plan, self.drain_max);
@@ -227,29 +206,6 @@ impl Lines {
         let now = self.nearest.as_ref().and_then(|nearest| nearest.line_ns().ok());
         let before = std::mem::replace(&mut self.last_ns, now);
         Some(f64::midpoint(before?, now?))
-    }
-}
-
-/// A scenario under way.
-struct Running {
-    plan: Plan,
-    /// Inside and outside.
-    work_ns: Option<(f64, f64)>,
-    samples: Vec<Samples>,
-}
-
-impl Running {
-    fn report(&self, scenario: &Scenario, rounds: u32) -> ScenarioReport {
-        ScenarioReport {
-            name: scenario.name.to_owned(),
-            help: scenario.help.to_owned(),
-            threads: scenario.threads,
-            inside_ns: self.work_ns.map(|(inside, _)| inside),
-            outside_ns: self.work_ns.map(|(_, outside)| outside),
-            reference: None,
-            scales_from: None,
-            locks: self.samples.iter().map(|samples| samples.report(rounds)).collect(),
-        }
     }
 }
 
@@ -286,8 +242,8 @@ mod tests {
         let (cases, _) = cases(&options(), &|_| Ok(())).expect("names");
         let lengths = |sample_ms| {
             let args = Options { sample_ms: Some(sample_ms), ..options() };
-            let mut progress = |_: Progress<'_>| {};
-            let runner = Runner::new(&args, &cases, &mut progress);
+            let mut watch = |_: &str, _, _| {};
+            let runner = Runner::new(&args, &cases, &mut watch);
             let mut all: Vec<_> = cases.iter().map(|case| runner.plan(case.scenario).duration.as_millis()).collect();
             all.dedup();
             all

@@ -49,17 +49,10 @@ pub struct Timed {
     waits: Box<WaitTimes>,
 }
 
-impl Timed {
-    /// Creates a probe that has seen nothing yet.
-    #[must_use]
-    pub fn new() -> Timed {
-        Timed { clock: CLOCK.clone(), waits: Box::new(ByKind { read: times(), write: times() }) }
-    }
-}
-
 impl Default for Timed {
+    /// Creates a probe that has seen nothing yet.
     fn default() -> Self {
-        Timed::new()
+        Timed { clock: CLOCK.clone(), waits: Box::new(ByKind { read: times(), write: times() }) }
     }
 }
 

@@ -11,8 +11,10 @@ use turnwise_present::stats::Spread;
 use turnwise_present::{input_file, json};
 
 /// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or is removed, the
-/// number is raised. 2: `subject`, `reads`, `writes`, `documents`, switches per second and the mean wait are new.
-pub const FORMAT: &str = "turnwise-bench/2";
+/// number is raised. 3: `scaling` and `scales_from` are gone; a report of format 2 is read all the same.
+pub const FORMAT: &str = "turnwise-bench/3";
+/// The format before.
+const FORMAT_2: &str = "turnwise-bench/2";
 
 /// The whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// What papers published, next to what was measured; empty for subjects without papers.
     pub documents: Vec<PaperRow>,
-    /// The summary for each of our locks. Reports from before verdicts existed are judged when they are read.
+    /// The summary for each of our locks, made anew when a report is read.
     #[serde(default)]
     pub verdicts: Vec<Verdict>,
 }
@@ -50,10 +52,9 @@ impl Report {
         let complaint = || format!("{} is not a report of `turnwise-lab bench --json`", file.display());
         let text = input_file::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let mut report: Report = json::read(&text).with_context(complaint)?;
-        ensure!(report.format == FORMAT, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
-        if report.verdicts.is_empty() {
-            report.verdicts = report.judge();
-        }
+        let known = [FORMAT, FORMAT_2].contains(&report.format.as_str());
+        ensure!(known, "{}: its format is {:?}, not {FORMAT}", complaint(), report.format);
+        report.verdicts = report.judge();
         Ok(report)
     }
 }
@@ -95,8 +96,6 @@ pub struct ScenarioReport {
     pub outside_ns: Option<f64>,
     /// The lock that the others' speeds are compared with.
     pub reference: Option<String>,
-    /// The scenario that [`LockReport::scaling`] compares with.
-    pub scales_from: Option<String>,
     /// Every lock that ran, in the table's order.
     pub locks: Vec<LockReport>,
 }
@@ -148,8 +147,6 @@ pub struct LockReport {
     /// How many times as fast as the reference, paired by round: by the time of an operation, in an open loop by the
     /// 99th percentile of the waits.
     pub speed: Option<Spread>,
-    /// How many times as many operations as in the scenario with fewer threads, paired by round.
-    pub scaling: Option<Spread>,
     /// The reads alone, where some operations read and some write.
     pub reads: Option<KindReport>,
     /// The writes alone, likewise.
@@ -276,15 +273,6 @@ impl ScenarioReport {
         }
     }
 
-    /// Compares every lock with itself in a scenario whose rounds were interleaved with this one's.
-    pub fn scale(&mut self, from: &ScenarioReport) {
-        self.scales_from = Some(from.name.clone());
-        for lock in &mut self.locks {
-            let before = from.lock(&lock.name);
-            lock.scaling = before.and_then(|before| Spread::of_ratios(&before.rounds_ns, &lock.rounds_ns));
-        }
-    }
-
     /// Returns the lock of this name, if it ran.
     #[must_use]
     pub fn lock(&self, name: &str) -> Option<&LockReport> {
@@ -336,7 +324,6 @@ pub(crate) mod tests {
             voluntary_per_s: None,
             wait: None,
             speed: None,
-            scaling: None,
             reads: None,
             writes: None,
             notes: Vec::new(),
@@ -351,7 +338,6 @@ pub(crate) mod tests {
             inside_ns: None,
             outside_ns: None,
             reference: None,
-            scales_from: None,
             locks: vec![
                 lock("ours", true, true, [10.0, 20.0, 30.0]),
                 lock("fast", false, true, [20.0, 20.0, 60.0]),
@@ -404,19 +390,6 @@ pub(crate) mod tests {
         (s.locks[0].rounds_line_ns, s.locks[2].rounds_line_ns) = (vec![Some(130.0), None], vec![Some(38.0)]);
         assert_eq!(report(vec![s]).lines_ns(), [38.0, 130.0]);
         assert!(report(vec![scenario()]).lines_ns().is_empty());
-    }
-
-    #[test]
-    fn a_lock_scales_by_what_it_did_with_fewer_threads() {
-        let mut s = scenario();
-        let mut from = scenario();
-        from.locks.truncate(1);
-        from.locks[0].rounds_ns = vec![Some(20.0), None, Some(45.0)];
-        s.scale(&from);
-        assert_eq!(s.scales_from, Some("s".to_owned()));
-        // 20/10, 45/30
-        assert_eq!(s.locks[0].scaling.map(|s| (s.min, s.max)), Some((1.5, 2.0)));
-        assert_eq!(s.locks[1].scaling, None, "it did not run there");
     }
 
     #[test]

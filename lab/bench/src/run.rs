@@ -197,6 +197,8 @@ pub trait Workload: Copy + Send + Sync + 'static {
     type Shared: Sync + 'static;
     /// A thread's private state.
     type Local: Send + 'static;
+    /// The error of a section that sleeps, where none may.
+    const NO_SLEEP: Option<&'static str> = None;
 
     /// Creates a fresh lock.
     fn shared(self) -> Self::Shared;
@@ -248,7 +250,7 @@ pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
 /// The part that is copied for each lock and section: kept small, since there are hundreds.
 trait ThreadBody: Sync {
     /// Does what a thread does for the whole run.
-    fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
+    fn run_thread(&self, arena: &Arena<'_>, number: usize, probe: Option<Timed>) -> Share;
     /// Ends the waits of threads for each other.
     fn stop(&self);
     /// Checks that the lock kept its guarantee.
@@ -262,10 +264,10 @@ struct Trial<W: Workload> {
 }
 
 impl<W: Workload> ThreadBody for Trial<W> {
-    fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share {
+    fn run_thread(&self, arena: &Arena<'_>, number: usize, probe: Option<Timed>) -> Share {
         match probe {
-            Some(timed) => operate(self, context, timed),
-            None => operate(self, context, Untimed),
+            Some(timed) => operate(self, arena, number, timed),
+            None => operate(self, arena, number, Untimed),
         }
     }
 
@@ -316,13 +318,6 @@ struct Arena<'a> {
     quota: Option<Quota>,
 }
 
-/// A thread's place in it.
-struct ThreadContext<'a> {
-    arena: &'a Arena<'a>,
-    number: usize,
-    tally: &'a Tally,
-}
-
 /// What one thread returns.
 struct Share {
     /// All its operations, in the interval or not.
@@ -348,15 +343,14 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
     };
     let (mut outcome, shares) = thread::scope(|scope| {
         let start = |number| {
-            let probe = plan.timed.then(Timed::new);
-            let context = ThreadContext { arena: &arena, number, tally: &arena.tallies[number] };
+            let (arena, probe) = (&arena, plan.timed.then(Timed::default));
             thread::Builder::new().spawn_scoped(scope, move || {
                 if plan.pinned {
                     // Where that is not allowed, it roams.
                     let _ = nth_cpu(number).map(stay_on);
                 }
-                context.arena.clocks[number].store(own_clock(), Relaxed);
-                body.run_thread(&context, probe)
+                arena.clocks[number].store(own_clock(), Relaxed);
+                body.run_thread(arena, number, probe)
             })
         };
         let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
@@ -404,9 +398,8 @@ impl WaitTimes {
 
 /// Runs a thread's operations with one probe. Its own function, so that nothing else shares its registers.
 #[inline(never)]
-fn operate<W: Workload, P: Probe>(bout: &Trial<W>, context: &ThreadContext<'_>, mut probe: P) -> Share {
-    let &ThreadContext { arena, number, tally } = context;
-    let work = bout.work;
+fn operate<W: Workload, P: Probe>(bout: &Trial<W>, arena: &Arena<'_>, number: usize, mut probe: P) -> Share {
+    let (work, tally) = (bout.work, &arena.tallies[number]);
     let mut local = work.local(arena.plan.roles, number);
     work.prepare();
     arena.gate.wait();

@@ -3,7 +3,7 @@
 use crate::report::{Beside, KindReport, Late, LockReport, Waits};
 use crate::run::{Kind, Outcome, Plan, Roles, WaitTimes};
 use crate::situation::{Neighbour, Situation};
-use crate::subject::{LockInfo, Waiting};
+use crate::subject::LockInfo;
 use std::time::Duration;
 use turnwise_present::stats::Spread;
 
@@ -80,15 +80,15 @@ impl Samples {
         LockReport {
             name: self.lock.name.to_owned(),
             ours: self.lock.ours,
-            sleeps: self.lock.waiting != Waiting::Spins,
+            sleeps: !self.lock.spins,
             rounds_ns: padded(&self.per(elapsed_ns, Outcome::total), rounds),
             op_ns: spread(elapsed_ns),
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
-            fairness: Spread::of(&self.plain.iter().map(|o| self.roles.fairness(&o.ops)).collect::<Vec<_>>()),
+            fairness: self.over(|o| Some(self.roles.fairness(&o.ops))),
             share: self.roles_share(),
             beside: self.beside(),
             late: self.late(rounds),
-            throttled: Spread::of(&self.plain.iter().filter_map(|o| o.throttled).collect::<Vec<_>>()),
+            throttled: self.over(|o| o.throttled),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
@@ -96,7 +96,6 @@ impl Samples {
             voluntary_per_s: Spread::of(&per_s),
             wait: self.waits.as_ref().and_then(all_waits),
             speed: None,
-            scaling: None,
             reads: both.then(|| self.kind(Kind::Read, rounds)),
             writes: both.then(|| self.kind(Kind::Write, rounds)),
             notes: self.notes(),
@@ -107,6 +106,11 @@ impl Samples {
     /// and the sample not missing from the median, which would flatter a lock that stalls ([`Samples::notes`]).
     fn per(&self, figure: fn(&Outcome) -> f64, operations: impl Fn(&Outcome) -> u64) -> Vec<f64> {
         self.plain.iter().map(|o| figure(o) / operations(o).max(1) as f64).collect()
+    }
+
+    /// Returns a figure over the samples that have it.
+    fn over(&self, figure: impl Fn(&Outcome) -> Option<f64>) -> Option<Spread> {
+        Spread::of(&self.plain.iter().filter_map(figure).collect::<Vec<_>>())
     }
 
     fn kind(&self, kind: Kind, rounds: u32) -> KindReport {
@@ -130,9 +134,9 @@ impl Samples {
                 _ => (writers, Kind::Write),
             };
             let got = outcome.count(kind) as f64 / outcome.total().max(1) as f64;
-            got * threads as f64 / few as f64
+            Some(got * threads as f64 / few as f64)
         };
-        Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
+        self.over(share)
     }
 
     /// Returns what the thread got that shares its CPU with a busy process; of threads that roam, the least.
@@ -149,19 +153,17 @@ impl Samples {
             let fair = o.total().max(1) as f64 / o.ops.len() as f64;
             of_one(o.ops.iter().map(|ops| ops.total() as f64 / fair).collect())
         };
-        let cpu: Vec<f64> = self.plain.iter().filter_map(cpu).collect();
-        let operations: Vec<f64> = self.plain.iter().filter_map(operations).collect();
-        Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
+        Some(Beside { cpu: self.over(cpu)?, operations: self.over(operations)? })
     }
 
     /// Returns how an open loop was served.
     fn late(&self, rounds: u32) -> Option<Late> {
         let arrivals = self.situation.arrivals?;
-        let served = |o: &Outcome| o.total() as f64 / (arrivals.per_s(o.ops.len()) * o.elapsed.as_secs_f64());
+        let due = |o: &Outcome| arrivals.per_s(o.ops.len()) * o.elapsed.as_secs_f64();
         Some(Late {
             rounds_p99_ns: padded(&self.late_ns, rounds),
             p99_ns: Spread::of(&self.late_ns)?,
-            served: Spread::of(&self.plain.iter().map(served).collect::<Vec<_>>())?,
+            served: self.over(|o| Some(o.total() as f64 / due(o)))?,
         })
     }
 

@@ -3,13 +3,15 @@
 use serde::Deserialize;
 
 /// Further circumstances.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Situation {
     /// Locks, any of which a thread takes for an operation.
     pub locks: usize,
     /// Threads wait for each other's turns, and not only for a lock.
     pub turns: bool,
     /// What runs alongside them.
+    #[serde(rename = "beside")]
     pub neighbour: Neighbour,
     /// When threads want the lock; `None`: as soon as they have done what comes before.
     pub arrivals: Option<Arrivals>,
@@ -47,11 +49,10 @@ impl Arrivals {
 }
 
 /// What runs alongside the threads of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbour {
     /// No process of ours.
-    #[default]
     Nobody,
     /// A process that keeps a CPU busy, any of them.
     Free,
@@ -63,4 +64,10 @@ impl Situation {
     /// One lock, and nothing else.
     pub const PLAIN: Situation =
         Situation { locks: 1, turns: false, neighbour: Neighbour::Nobody, arrivals: None, quota: None };
+}
+
+impl Default for Situation {
+    fn default() -> Situation {
+        Situation::PLAIN
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::report::{LockReport, Report, ScenarioReport};
 use serde::{Deserialize, Serialize};
-use turnwise_present::stats::Spread;
+use turnwise_present::stats::{Spread, geometric_mean};
 
 /// The result of a run for one of our locks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,8 +122,7 @@ fn score(
             None => missing.push(scenario.name.clone()),
         }
     }
-    let logarithms: f64 = cells.iter().map(|cell| cell.speed.median.ln()).sum();
-    let mean = (logarithms / cells.len() as f64).exp();
+    let mean = geometric_mean(cells.iter().map(|cell| cell.speed.median))?;
     let worst = cells.iter().min_by(|a, b| a.speed.median.total_cmp(&b.speed.median))?.clone();
     Some(Score { cells: cells.len(), mean, worst, missing })
 }

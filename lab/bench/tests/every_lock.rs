@@ -11,7 +11,7 @@ use turnwise_bench::load::shared::{self, Record, SharedLock};
 use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section, fairness};
 use turnwise_bench::samples::Samples;
 use turnwise_bench::situation::{Arrivals, Neighbour, Situation};
-use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
+use turnwise_bench::subject::{SUBJECTS, Scenario};
 
 const MOMENT: Plan = Plan {
     threads: 2,
@@ -26,7 +26,7 @@ const MOMENT: Plan = Plan {
 
 fn plan(scenario: &Scenario, timed: bool) -> Plan {
     let (section, roles) = (scenario.section(Native::amount), scenario.roles(Native::amount));
-    let (threads, situation, pinned) = (scenario.threads, scenario.situation(), scenario.pinned());
+    let (threads, situation, pinned) = (scenario.threads, scenario.situation, scenario.pinned());
     Plan { threads, section, roles, situation, pinned, timed, ..MOMENT }
 }
 
@@ -66,10 +66,10 @@ fn check_roles(name: &str, roles: Roles, outcome: &Outcome) {
 fn figures_are_sane(subject: &str) {
     let subject = SUBJECTS.iter().find(|s| s.name == subject).expect(subject);
     // A quota would apply to all tests of this process: `quota.rs` has one of its own.
-    for scenario in subject.scenarios().filter(|scenario| scenario.situation().quota.is_none()) {
+    for scenario in subject.scenarios().filter(|scenario| scenario.situation.quota.is_none()) {
         for lock in &subject.group(scenario).locks {
             // A crowd on a lock that only spins takes seconds to disperse; a few threads show as much.
-            if lock.waiting == Waiting::Spins && scenario.threads > 4 {
+            if lock.spins && scenario.threads > 4 {
                 continue;
             }
             for timed in [false, true] {
@@ -153,8 +153,12 @@ fn is_caught(sample: impl Fn() -> anyhow::Result<Outcome>, complaint: &str) {
 /// without the undefined behaviour.
 struct OpenDoor<T>(std::sync::Mutex<T>);
 
-impl<T: Copy> OpenDoor<T> {
-    fn pass<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+impl<T: Copy + Send + 'static> Lock<T> for OpenDoor<T> {
+    fn new(value: T) -> Self {
+        OpenDoor(std::sync::Mutex::new(value))
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let mut copy = *self.0.lock().expect("nobody panics");
         let result = f(&mut copy);
         std::thread::yield_now();
@@ -163,27 +167,9 @@ impl<T: Copy> OpenDoor<T> {
     }
 }
 
-impl<T: Copy + Send + 'static> Lock<T> for OpenDoor<T> {
-    fn new(value: T) -> Self {
-        OpenDoor(std::sync::Mutex::new(value))
-    }
-
-    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        self.pass(f)
-    }
-}
-
 impl SharedLock for OpenDoor<Record> {
-    fn new(value: Record) -> Self {
-        OpenDoor(std::sync::Mutex::new(value))
-    }
-
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
         f(&self.0.lock().expect("nobody panics"))
-    }
-
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        self.pass(f)
     }
 }
 
@@ -203,17 +189,19 @@ fn a_lock_that_lets_two_writers_in_is_caught() {
 /// Readers see the first count of a write, and not yet the others.
 struct HalfOpen(OpenDoor<Record>);
 
-impl SharedLock for HalfOpen {
+impl Lock<Record> for HalfOpen {
     fn new(value: Record) -> Self {
-        HalfOpen(SharedLock::new(value))
+        HalfOpen(Lock::new(value))
     }
 
+    fn with<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        f(&mut self.0.0.lock().expect("nobody panics"))
+    }
+}
+
+impl SharedLock for HalfOpen {
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
         self.0.read(|&[count, mirror, chain, last]| f(&[count + 1, mirror, chain, last]))
-    }
-
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        f(&mut self.0.0.lock().expect("nobody panics"))
     }
 }
 
@@ -230,16 +218,18 @@ struct ReadersFirst {
 }
 
 impl SharedLock for ReadersFirst {
-    fn new(value: Record) -> Self {
-        ReadersFirst { lock: std::sync::RwLock::new(value), reads: 0.into() }
-    }
-
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
         self.reads.fetch_add(1, Relaxed);
         f(&self.lock.read().expect("nobody panics"))
     }
+}
 
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+impl Lock<Record> for ReadersFirst {
+    fn new(value: Record) -> Self {
+        ReadersFirst { lock: std::sync::RwLock::new(value), reads: 0.into() }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         loop {
             let before = self.reads.load(Relaxed);
             std::thread::sleep(Duration::from_millis(100));

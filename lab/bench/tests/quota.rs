@@ -27,14 +27,14 @@ fn can_be_had() -> bool {
 
 fn plan(scenario: &Scenario, duration: Duration) -> Plan {
     let (section, roles) = (scenario.section(Native::amount), scenario.roles(Native::amount));
-    let (threads, situation, pinned) = (scenario.threads, scenario.situation(), scenario.pinned());
+    let (threads, situation, pinned) = (scenario.threads, scenario.situation, scenario.pinned());
     let warm_up = Duration::from_millis(1);
     Plan { threads, section, roles, situation, pinned, warm_up, duration, timed: false }
 }
 
 fn scenarios() -> impl Iterator<Item = (&'static Scenario, &'static [LockInfo])> {
     let all = SUBJECTS.iter().flat_map(|subject| subject.scenarios().map(move |scenario| (subject, scenario)));
-    let quotas = all.filter(|(_, scenario)| scenario.situation().quota.is_some());
+    let quotas = all.filter(|(_, scenario)| scenario.situation.quota.is_some());
     quotas.map(|(subject, scenario)| (scenario, subject.group(scenario).locks.as_slice()))
 }
 

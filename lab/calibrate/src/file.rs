@@ -119,7 +119,7 @@ impl Calibration {
         let Some(after) = self.all(AFTER_A_READ).next() else {
             return (false, "migratory: not measured".to_owned());
         };
-        let hit = value(&self.figures, "cpu.rmw_hit");
+        let hit = value(&self.figures, "cpu.rmw_hit", At::All);
         let modified = self.all("coherence.rmw_modified").find(|figure| figure.at == after.at);
         let modified = modified.map_or(hit, |figure| figure.value);
         // Nearer to a hit than to a transfer.

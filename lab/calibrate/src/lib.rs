@@ -145,20 +145,6 @@ struct Work<'a> {
     line_bytes: u32,
 }
 
-/// Calls the watcher at each step.
-struct Steps<'a> {
-    watch: Watch<'a>,
-    done: usize,
-    all: usize,
-}
-
-impl Steps<'_> {
-    fn step(&mut self, name: &str) {
-        (self.watch)(name, self.done, self.all);
-        self.done += 1;
-    }
-}
-
 impl Work<'_> {
     fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
@@ -167,28 +153,32 @@ impl Work<'_> {
     fn figures(&self, root: &Path, release: &str, watch: Watch<'_>) -> Result<Vec<Figure>> {
         let pairs = self.grid.pairs(self.pick(3, 1));
         let all = 6 + pairs.len() * KINDS.len() + self.grid.memory_pairs().len();
-        let mut steps = Steps { watch, done: 0, all };
-        steps.step("instructions");
+        let mut done = 0;
+        let mut step = |name: &str| {
+            watch(name, done, all);
+            done += 1;
+        };
+        step("instructions");
         clock::prepare();
         let first = self.grid.cpus[0];
         let batches = self.pick(200, 50);
         let mut figures = team::on(first.cpu, || cpu::instructions(batches))?;
-        steps.step("threads of a core");
+        step("threads of a core");
         figures.extend(cpu::smt(self.grid, batches)?);
-        self.lines(&mut figures, &mut steps)?;
-        steps.step("system calls");
+        self.lines(&mut figures, &mut step)?;
+        step("system calls");
         figures.extend(team::on(first.cpu, || system::calls(batches))?);
-        steps.step("sleeping and waking");
+        step("sleeping and waking");
         let sleeping = system::Sleeping {
             grid: self.grid,
             quick: self.quick,
-            syscall_ns: value(&figures, "system.syscall"),
-            clock_ns: value(&figures, "cpu.clock"),
+            syscall_ns: value(&figures, "system.syscall", At::All),
+            clock_ns: value(&figures, "cpu.clock", At::All),
             known: &figures,
         };
         let found = sleeping.figures()?;
         figures.extend(found);
-        steps.step("time slices");
+        step("time slices");
         let slices = scheduler::slices(first.cpu, self.pick(1_000_000_000, 300_000_000))?;
         let cpus = sysfs::online(root).unwrap_or(self.grid.cpus.len() as u32);
         figures.extend(Settings::read(root, release, cpus).figures(&slices));
@@ -196,11 +186,11 @@ impl Work<'_> {
     }
 
     /// Transfers and memory.
-    fn lines(&self, figures: &mut Vec<Figure>, steps: &mut Steps<'_>) -> Result<()> {
+    fn lines(&self, figures: &mut Vec<Figure>, step: &mut dyn FnMut(&str)) -> Result<()> {
         /// Used where the size of the CPU's own caches is unknown.
         const LOSE_BYTES: u64 = 8 << 20;
         const MOST_BYTES: u64 = 64 << 20;
-        let hits = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit"].map(|key| value(figures, key));
+        let hits = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit"].map(|key| value(figures, key, At::All));
         let transfers = Transfers {
             grid: self.grid,
             line_bytes: self.line_bytes,
@@ -211,27 +201,27 @@ impl Work<'_> {
         let pairs = self.grid.pairs(self.pick(3, 1));
         for kind in &KINDS {
             for (&class, pairs) in &pairs {
-                steps.step(&format!("lines, {}", figure::class(class)));
+                step(&format!("lines, {}", figure::class(class)));
                 figures.push(transfers.figure(kind, class, pairs)?);
             }
         }
         if let Some((&class, pairs)) = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE) {
-            steps.step("changes after a read");
+            step("changes after a read");
             figures.push(transfers.after_a_read(class, pairs)?);
         }
-        steps.step("readers at once");
+        step("readers at once");
         figures.push(transfers::read_occupancy(&transfers, self.pick(8, 4))?);
         for (class, (from, at)) in self.grid.memory_pairs() {
-            steps.step(&format!("memory, {}", figure::class(class)));
+            step(&format!("memory, {}", figure::class(class)));
             figures.push(cpu::memory(class, from, at, self.pick(15, 5), self.line_bytes)?);
         }
         Ok(())
     }
 }
 
-/// Returns the number of a figure that exists only once.
-fn value(figures: &[Figure], key: &str) -> f64 {
-    figures.iter().find(|figure| figure.key == key).map_or(0.0, |figure| figure.value)
+/// Returns a number; zero if there is none.
+fn value(figures: &[Figure], key: &str, at: At) -> f64 {
+    figures.iter().find(|figure| figure.key == key && figure.at == at).map_or(0.0, |figure| figure.value)
 }
 
 impl Calibration {

@@ -4,6 +4,7 @@ use super::clock::per_call;
 use super::figure::{At, Figure, Summary};
 use super::grid::Grid;
 use super::sysfs::Cpu;
+use super::value;
 use super::wake::{Beside, Plan, Wakeup, ping_pong, wake_ups};
 use anyhow::Result;
 use std::sync::atomic::AtomicU32;
@@ -78,7 +79,8 @@ impl Sleeping<'_> {
         let other = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE).map(|(_, pairs)| pairs[0].1);
         let beside_waker = self.wake_up((cpu, cpu), Beside::Waker, NAP_NS, 200)?;
         let same_cpu = self.call(&beside_waker, 0.0);
-        let switch = self.context_switch(cpu, median(&same_cpu))?;
+        let same_cpu_ns = Summary::of(&same_cpu).map_or(0.0, |summary| summary.spread.median);
+        let switch = self.context_switch(cpu, same_cpu_ns)?;
         let wake = match other {
             Some(other) => {
                 let busy = self.wake_up((cpu, other), Beside::Spinner, NAP_NS, 200)?;
@@ -121,7 +123,7 @@ impl Sleeping<'_> {
     /// Returns the cost of taking this many lines from the sleeper's CPU, which used them last: the simulator charges
     /// it itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
     fn lines(&self, count: u32, a: Cpu, b: Cpu) -> f64 {
-        f64::from(count) * find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
+        f64::from(count) * value(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }
 
     fn context_switch(&self, cpu: Cpu, wake_ns: f64) -> Result<Figure> {
@@ -151,11 +153,11 @@ impl Sleeping<'_> {
             let how = "a guess: needs a second CPU";
             return Ok(vec![Figure::guess("system.idle_exit", At::IdleNs(0), 2_000.0, how)]);
         };
-        let [wake_ns, switch_ns] = ["system.wake", "system.context_switch"].map(|key| find(known, key, At::All));
+        let [wake_ns, switch_ns] = ["system.wake", "system.context_switch"].map(|key| value(known, key, At::All));
         // The sleeper's CPU takes the line of its queue back.
         let charged = self.syscall_ns + self.lines(4, cpu, other) + wake_ns + switch_ns;
         // A nap begins with the call; its CPU is idle when it has checked the word and switched.
-        let wait_call_ns = find(self.known, "system.wait_call", At::All);
+        let wait_call_ns = value(self.known, "system.wait_call", At::All);
         let before_idle = (wait_call_ns - self.syscall_ns / 2.0 + switch_ns) as u64;
         let (mut exits, mut interrupts): (Vec<Figure>, Vec<Figure>) = (Vec::new(), Vec::new());
         for (slept_ns, samples) in NAPS {
@@ -194,14 +196,6 @@ fn idle_for(nap_ns: u64, before_idle_ns: u64) -> u64 {
 fn length((shortest, longest): (u64, u64)) -> String {
     let us = |ns: u64| ns as f64 / 1e3;
     if shortest == longest { format!("{} us", us(shortest)) } else { format!("{} to {} us", us(shortest), us(longest)) }
-}
-
-fn find(figures: &[Figure], key: &str, at: At) -> f64 {
-    figures.iter().find(|figure| figure.key == key && figure.at == at).map_or(0.0, |figure| figure.value)
-}
-
-fn median(samples: &[f64]) -> f64 {
-    Summary::of(samples).map_or(0.0, |summary| summary.spread.median)
 }
 
 #[cfg(test)]

@@ -14,9 +14,10 @@ mod sim;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use turnwise_calibrate::Watch;
 use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
-use turnwise_present::{own_locks, pages, usage};
+use turnwise_present::{own_locks, pages, progress, usage};
 
 /// Measure locks on this machine and on simulated ones, and repeat the experiments of five papers.
 ///
@@ -56,6 +57,18 @@ fn main() -> ExitCode {
         Command::Completions(args) => pages::completions(args.shell, Cli::command()),
     });
     exit_code("turnwise-lab", outcome)
+}
+
+/// Runs something with a bar that shows how far it is.
+fn watched<T>(template: &str, run: impl FnOnce(Watch<'_>) -> T) -> T {
+    let bar = progress::bar(0, template);
+    let result = run(&mut |what, done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+    });
+    bar.finish_and_clear();
+    result
 }
 
 #[cfg(test)]

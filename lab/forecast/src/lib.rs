@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lib.rs` | by proportions: threads that compute and take locks as often and for as long as the recorded ones |
 //! | `trace.rs`, `slices.rs`, `order.rs` | in order: what a recording keeps of it; its phases; their replay |
+//! | `replayed.rs` | what both share: slots for locks, the window in which threads are watched |
 //! | `futex.rs` | the C library's locks |
 //!
 //! By proportions ([`replay`]), a replay keeps how often each lock is taken, as reader or writer, the distribution of
@@ -13,19 +14,20 @@
 
 mod futex;
 pub mod order;
+mod replayed;
 mod slices;
 pub mod trace;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use replayed::{Counts, Slot, watch, window};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use trace::Kind;
 use turnwise::platform::Platform;
 use turnwise::{RawLock, RawMutex, RawRwLock, RawRwSem};
 use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin};
 use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
 use turnwise_sim::Sim;
-use turnwise_sim::experiment::{Experiment, ThreadGroup};
+use turnwise_sim::experiment::ThreadGroup;
 use turnwise_sim::spec::Machine;
 
 /// The most locks that are replayed; what happens at others is left out.
@@ -105,8 +107,6 @@ pub fn replay(
 
 /// Acquisitions that a forecast rests on, about.
 const EFFORT: f64 = 20_000.0;
-/// The share of the time that passes before they start.
-const WARM_UP: f64 = 0.25;
 /// However long the program computes, and however little: many times as long as a waiter may be passed over.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 20e6..=200e6;
 
@@ -118,19 +118,28 @@ fn run<M: RawLock, S: RawRwLock>(
 ) -> Result<Forecast> {
     let round_ns = program.think_ns + program.hold_ns();
     let each_ns = (round_ns / f64::from(crowd.cpus)).max(program.serial_ns());
-    let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
-    let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
-    let crew = Replay::<M, S>::new(Arc::clone(program), crowd.threads, end);
-    let scene = Experiment { window: Some((begin, end)), ..Experiment::of(machine, crowd.cpus, seed) };
-    let scene = Experiment { pinned: crowd.threads <= crowd.cpus, ..scene };
-    let ran = scene.run("the replayed program", crew, |crew| crew.counts.counted())?;
-    let (before, after) = (ran.begin.context("the window has no beginning")?, ran.end);
-    let ns = ran.seen.ns as f64;
-    let all_ns = ns * f64::from(crowd.threads);
-    let waited = |lock| after.waited(lock, end).saturating_sub(before.waited(lock, begin)) as f64 / all_ns;
+    let window = window(EFFORT * each_ns, WINDOW_NS);
+    let crew = Replay::<M, S>::new(Arc::clone(program), crowd.threads, window.1);
+    let watched = watch(machine, (crowd.cpus, seed), window, crew, |crew| &crew.counts)?;
+    let all_ns = watched.ns * f64::from(crowd.threads);
     Ok(Forecast {
-        acquisitions_per_s: (after.acquisitions - before.acquisitions) as f64 / ns * 1e9,
-        waiting: (0..program.has_readers.len()).map(waited).collect(),
+        acquisitions_per_s: watched.acquisitions as f64 / watched.ns * 1e9,
+        waiting: watched.waited_ns[..program.has_readers.len()].iter().map(|waited| waited / all_ns).collect(),
+    })
+}
+
+/// Returns the mean of values with weights; of nothing, zero.
+fn mean(values: impl Iterator<Item = (f64, u64)>) -> f64 {
+    let (sum, all) = values.fold((0.0, 0), |(sum, all), (value, weight)| (sum + value * weight as f64, all + weight));
+    if all == 0 { 0.0 } else { sum / all as f64 }
+}
+
+/// Returns the item that a place below the sum of all weights falls on.
+fn at<T>(items: &[T], weight: impl Fn(&T) -> u64, mut place: u64) -> Option<&T> {
+    items.iter().find(|item| {
+        let left = place.checked_sub(weight(item));
+        place = left.unwrap_or(0);
+        left.is_none()
     })
 }
 
@@ -138,9 +147,7 @@ impl Program {
     /// Returns the hold time of an acquisition, on average.
     #[must_use]
     pub fn hold_ns(&self) -> f64 {
-        let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
-        let sum: f64 = self.sites.iter().map(|site| site.acquisitions as f64 * site.mean_ns()).sum();
-        if all == 0 { 0.0 } else { sum / all as f64 }
+        mean(self.sites.iter().map(|site| (site.mean_ns(), site.acquisitions)))
     }
 
     /// Returns how long the most-held lock is held, for each acquisition of the program: no machine is faster.
@@ -156,75 +163,22 @@ impl Program {
 
 impl Site {
     fn mean_ns(&self) -> f64 {
-        let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
-        let sum: f64 = self.holds.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
-        if count == 0 { 0.0 } else { sum / count as f64 }
+        mean(self.holds.iter().map(|&(ns, count)| (ns as f64, count)))
     }
 
     /// Returns one of the recorded times.
     fn hold_ns(&self, chance: impl FnOnce(u64) -> u64) -> u64 {
         let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
-        let mut left = if count == 0 { return 0 } else { chance(count) };
-        for (ns, count) in &self.holds {
-            if left < *count {
-                return *ns;
-            }
-            left -= count;
+        if count == 0 {
+            return 0;
         }
-        0
+        at(&self.holds, |(_, count)| *count, chance(count)).map_or(0, |(ns, _)| *ns)
     }
-}
-
-/// A mutex and a readers-writer lock: the possible locks of a program.
-struct Pair<M, S> {
-    mutex: M,
-    rwlock: S,
-}
-
-#[derive(Clone, Copy)]
-enum Mode {
-    Mutex,
-    Write,
-    Read,
-}
-
-impl<M: RawLock, S: RawRwLock> Pair<M, S> {
-    fn new() -> Self {
-        Pair { mutex: M::new_in(), rwlock: S::new_in() }
-    }
-
-    fn lock(&self, mode: Mode) {
-        match mode {
-            Mode::Mutex => self.mutex.lock(),
-            Mode::Write => self.rwlock.lock(),
-            Mode::Read => self.rwlock.read(),
-        }
-    }
-
-    /// # Safety
-    /// The caller has it in this mode.
-    unsafe fn unlock(&self, mode: Mode) {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            match mode {
-                Mode::Mutex => self.mutex.unlock(),
-                Mode::Write => self.rwlock.unlock(),
-                Mode::Read => self.rwlock.unlock_read(),
-            }
-        }
-    }
-}
-
-/// A lock on cache lines of its own, with the data that it guards.
-#[repr(align(128))]
-struct Apart<M, S> {
-    lock: Pair<M, S>,
-    data: u64,
 }
 
 /// The threads.
 struct Replay<M, S> {
-    locks: [Apart<M, S>; MOST_LOCKS],
+    locks: [Slot<M, S>; MOST_LOCKS],
     program: Arc<Program>,
     all: u64,
     threads: u32,
@@ -235,7 +189,7 @@ struct Replay<M, S> {
 impl<M: RawLock, S: RawRwLock> Replay<M, S> {
     fn new(program: Arc<Program>, threads: u32, until_ns: u64) -> Self {
         Replay {
-            locks: std::array::from_fn(|_| Apart { lock: Pair::new(), data: 0 }),
+            locks: std::array::from_fn(|_| Slot::new()),
             all: program.sites.iter().map(|site| site.acquisitions).sum(),
             program,
             threads,
@@ -247,29 +201,18 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
     /// Returns a site, by how often it takes its lock.
     fn site(&self) -> &Site {
         let sites = &self.program.sites;
-        let mut left = Sim::chance(self.all.max(1));
-        for site in sites {
-            if left < site.acquisitions {
-                return site;
-            }
-            left -= site.acquisitions;
-        }
-        &sites[sites.len() - 1]
+        at(sites, |site| site.acquisitions, Sim::chance(self.all.max(1))).unwrap_or(&sites[sites.len() - 1])
     }
 
     fn visit(&self, thread: usize, site: &Site) {
-        let apart = &self.locks[site.lock];
-        let mode = match (self.program.has_readers[site.lock], site.reader) {
-            (false, _) => Mode::Mutex,
-            (true, false) => Mode::Write,
-            (true, true) => Mode::Read,
-        };
+        let slot = &self.locks[site.lock];
+        let how = (if self.program.has_readers[site.lock] { Kind::RwLock } else { Kind::Mutex }, site.reader);
         let hold_ns = site.hold_ns(Sim::chance);
-        self.counts.wait(thread, site.lock, || apart.lock.lock(mode));
-        Sim::touch((&raw const apart.data).cast(), size_of::<u64>(), !site.reader);
+        self.counts.wait(thread, site.lock, || slot.lock(how));
+        Sim::touch((&raw const slot.data).cast(), size_of::<u64>(), !site.reader);
         Sim::compute(hold_ns);
         // SAFETY: acquired above.
-        unsafe { apart.lock.unlock(mode) };
+        unsafe { slot.unlock(how) };
         self.counts.acquired();
     }
 }
@@ -285,66 +228,6 @@ impl<M: RawLock, S: RawRwLock> ThreadGroup for Replay<M, S> {
             self.visit(thread, self.site());
             Sim::progress();
         }
-    }
-}
-
-/// The present counts.
-struct Counts {
-    acquisitions: AtomicU64,
-    /// For each lock.
-    waited: Vec<AtomicU64>,
-    /// Of each thread: since when it waits, 0: it does not; and for which lock.
-    waits: Vec<(AtomicU64, AtomicU64)>,
-}
-
-/// The counts at a moment.
-#[derive(Clone)]
-struct Counted {
-    acquisitions: u64,
-    waited: Vec<u64>,
-    /// Waits under way: since when, and for which lock.
-    waits: Vec<(u64, usize)>,
-}
-
-impl Counted {
-    /// Returns the time waited for a lock until `now`, unfinished waits included.
-    fn waited(&self, lock: usize, now: u64) -> u64 {
-        let under_way = self.waits.iter().filter(|(_, waited_for)| *waited_for == lock);
-        self.waited[lock] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
-    }
-}
-
-impl Counts {
-    fn of(threads: usize, locks: usize) -> Counts {
-        Counts {
-            acquisitions: AtomicU64::new(0),
-            waited: (0..locks).map(|_| AtomicU64::new(0)).collect(),
-            waits: (0..threads).map(|_| Default::default()).collect(),
-        }
-    }
-
-    fn counted(&self) -> Counted {
-        let waits = self.waits.iter().map(|(since, lock)| (since.load(Relaxed), lock.load(Relaxed) as usize));
-        Counted {
-            acquisitions: self.acquisitions.load(Relaxed),
-            waited: self.waited.iter().map(|waited| waited.load(Relaxed)).collect(),
-            waits: waits.filter(|(since, _)| *since != 0).collect(),
-        }
-    }
-
-    fn acquired(&self) {
-        self.acquisitions.fetch_add(1, Relaxed);
-    }
-
-    /// Counts the time that a thread takes to acquire a lock as waited.
-    fn wait(&self, thread: usize, lock: usize, acquire: impl FnOnce()) {
-        let asked = Sim::time_ns().max(1);
-        let (since, waited_for) = &self.waits[thread];
-        waited_for.store(lock as u64, Relaxed);
-        since.store(asked, Relaxed);
-        acquire();
-        since.store(0, Relaxed);
-        self.waited[lock].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
     }
 }
 

@@ -5,16 +5,15 @@
 //! whatever the number of CPUs.
 
 use crate::futex::{FutexMutex, FutexRwLock};
+use crate::replayed::{Counts, How, Slot, watch, window};
 use crate::slices::{Part, Slice, cut};
-use crate::trace::{Act, Kind, Look, Trace};
-use crate::{Counted, Counts, WARM_UP};
-use anyhow::{Context, Result, bail, ensure};
+use crate::trace::{Act, Look, Trace};
+use anyhow::{Result, bail, ensure};
 use std::sync::Arc;
-use turnwise::backoff::NoBackoff;
-use turnwise::{RawLock, RawMcsLock, RawMutex, RawRwLock, RawRwSem, RawSeqRwLock, RawSpinLock};
+use turnwise::{RawLock, RawMcsLock, RawMutex, RawRwLock, RawRwSem, RawSeqRwLock};
 use turnwise_catalogue::{Of, RefCount, Visit, visit};
 use turnwise_sim::Sim;
-use turnwise_sim::experiment::{Experiment, Ran, ThreadGroup};
+use turnwise_sim::experiment::ThreadGroup;
 use turnwise_sim::spec::Machine;
 
 /// The most locks that are replayed: the most frequently taken. At others threads only compute.
@@ -201,24 +200,15 @@ const EFFORT: f64 = 30_000.0;
 /// However fast the threads are, and however slow: dozens of a scheduler's slices.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 60e6..=300e6;
 
-/// Runs the threads of a slice in a scene.
-type Play<'a> = dyn Fn(&Experiment, Crew) -> Result<Ran<Counted>> + 'a;
-
 impl Run<'_> {
-    /// Runs it with these locks. Only the locks themselves are compiled for each type.
+    /// Runs it with these locks.
     fn with<M: RawLock, S: RawRwLock>(self) -> Result<Prediction> {
-        self.all(&|scene, crew| {
-            scene.run("the recorded program", Cast::<M, S>::new(crew), |cast: &Cast<M, S>| cast.crew.counts.counted())
-        })
-    }
-
-    fn all(self, play: &Play<'_>) -> Result<Prediction> {
         let trace = &self.replay.trace;
         let mut sum =
             Prediction { recorded_ns: 0.0, ns: 0.0, acquisitions: 0.0, waiting: vec![0.0; trace.locks.len()] };
         let mut thread_ns = 0.0;
         for slice in self.replay.slices() {
-            let (per_s, waiting) = self.slice(slice, play)?;
+            let (per_s, waiting) = self.slice::<M, S>(slice)?;
             let ns = slice.acquisitions / per_s * 1e9;
             sum.recorded_ns += slice.ns();
             sum.ns += ns;
@@ -232,135 +222,55 @@ impl Run<'_> {
     }
 
     /// Returns the rate in a slice, and the share of time waited for each lock.
-    fn slice(self, slice: &Slice, play: &Play<'_>) -> Result<(f64, Vec<f64>)> {
-        let threads = slice.threads.len();
-        let each_ns = slice.ns() / slice.acquisitions;
-        let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
-        let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
-        let crew = Crew::new(self.replay, slice, self.look, (begin, end));
-        let scene = Experiment { window: Some((begin, end)), ..Experiment::of(self.machine, self.cpus, self.seed) };
-        let scene = Experiment { pinned: threads <= self.cpus as usize, ..scene };
-        let ran = play(&scene, crew)?;
-        let before = ran.begin.context("the window has no beginning")?;
-        let ns = ran.seen.ns as f64;
-        let made = ran.end.acquisitions - before.acquisitions;
-        if made == 0 {
+    fn slice<M: RawLock, S: RawRwLock>(self, slice: &Slice) -> Result<(f64, Vec<f64>)> {
+        let window = window(EFFORT * (slice.ns() / slice.acquisitions), WINDOW_NS);
+        let crew = Crew::<M, S>::new(self.replay, slice, self.look, window);
+        let watched = watch(self.machine, (self.cpus, self.seed), window, crew, |crew| &crew.counts)?;
+        if watched.acquisitions == 0 {
             // All of them sleep for longer than that: the slice takes as long as it took.
             return Ok((slice.acquisitions / slice.ns() * 1e9, vec![0.0; self.replay.places.len()]));
         }
         let share = |place: &Option<u16>| {
-            let place = place.map(usize::from)?;
-            let waited = ran.end.waited(place, end).saturating_sub(before.waited(place, begin));
-            Some(waited as f64 / (ns * slice.mean_threads()))
+            place.map_or(0.0, |place| watched.waited_ns[usize::from(place)] / (watched.ns * slice.mean_threads()))
         };
-        let waiting = self.replay.places.iter().map(|place| share(place).unwrap_or(0.0)).collect();
-        Ok((made as f64 / ns * 1e9, waiting))
+        let waiting = self.replay.places.iter().map(share).collect();
+        Ok((watched.acquisitions as f64 / watched.ns * 1e9, waiting))
     }
 }
 
-/// Any lock of the program, on cache lines of its own.
-#[repr(align(128))]
-struct Slot<M, S> {
-    mutex: M,
-    rwlock: S,
-    spin: RawSpinLock<NoBackoff, Sim>,
-}
-
-impl<M: RawLock, S: RawRwLock> Slot<M, S> {
-    fn new() -> Self {
-        Slot { mutex: M::new_in(), rwlock: S::new_in(), spin: RawSpinLock::new_in() }
-    }
-}
-
-/// The locks of the program, each at its place.
-trait Locks {
-    fn lock(&self, place: usize, how: (Kind, bool));
-    fn try_lock(&self, place: usize, how: (Kind, bool)) -> bool;
-    /// # Safety
-    /// The calling thread has it, in this way.
-    unsafe fn unlock(&self, place: usize, how: (Kind, bool));
-}
-
-/// Calls the method of the lock that is taken in this way: the first of a writer, the second of a reader.
-macro_rules! call {
-    ($slot:expr, $how:expr, $alone:ident, $reader:ident) => {
-        match $how {
-            (Kind::Mutex, _) => $slot.mutex.$alone(),
-            (Kind::Spin, _) => $slot.spin.$alone(),
-            (Kind::RwLock, false) => $slot.rwlock.$alone(),
-            (Kind::RwLock, true) => $slot.rwlock.$reader(),
-        }
-    };
-}
-
-impl<M: RawLock, S: RawRwLock> Locks for [Slot<M, S>; MOST_TRACED] {
-    fn lock(&self, place: usize, how: (Kind, bool)) {
-        call!(self[place], how, lock, read)
-    }
-
-    fn try_lock(&self, place: usize, how: (Kind, bool)) -> bool {
-        call!(self[place], how, try_lock, try_read)
-    }
-
-    unsafe fn unlock(&self, place: usize, how: (Kind, bool)) {
-        // SAFETY: guaranteed by the caller.
-        unsafe { call!(self[place], how, unlock, unlock_read) }
-    }
-}
-
-/// The threads of a slice, and the locks of the program.
-struct Cast<M, S> {
+/// The threads of a slice, and the locks of the program, each at its place.
+struct Crew<M, S> {
     locks: [Slot<M, S>; MOST_TRACED],
-    crew: Crew,
-}
-
-impl<M: RawLock, S: RawRwLock> Cast<M, S> {
-    fn new(crew: Crew) -> Self {
-        Cast { locks: std::array::from_fn(|_| Slot::new()), crew }
-    }
-}
-
-impl<M: RawLock, S: RawRwLock> ThreadGroup for Cast<M, S> {
-    fn threads(&self) -> usize {
-        self.crew.threads.len()
-    }
-
-    fn act(&self, thread: usize) {
-        self.crew.act(&self.locks, thread);
-    }
-}
-
-/// The threads of a slice.
-struct Crew {
     trace: Arc<Trace>,
     places: Vec<Option<u16>>,
-    threads: Vec<Part>,
+    parts: Vec<Part>,
     look: Look,
-    /// The window: the slice's beginning and its end.
+    /// The slice's beginning and its end.
     window: (u64, u64),
     counts: Counts,
 }
 
-impl Crew {
+impl<M: RawLock, S: RawRwLock> Crew<M, S> {
     fn new(replay: &Replay, slice: &Slice, look: Look, window: (u64, u64)) -> Self {
         Crew {
+            locks: std::array::from_fn(|_| Slot::new()),
             trace: Arc::clone(&replay.trace),
             places: replay.places.clone(),
-            threads: slice.threads.clone(),
+            parts: slice.threads.clone(),
             look,
             window,
             counts: Counts::of(slice.threads.len(), MOST_TRACED),
         }
     }
 
-    fn acquire(&self, locks: &dyn Locks, thread: usize, (place, how): (usize, (Kind, bool))) {
-        let look = self.look;
+    fn acquire(&self, thread: usize, place: usize, how: How) {
+        let (look, slot) = (self.look, &self.locks[place]);
         self.counts.wait(thread, place, || {
             if look.before_ns == 0.0 {
-                locks.lock(place, how);
-            } else if !locks.try_lock(place, how) {
+                slot.lock(how);
+            } else if !slot.try_lock(how) {
                 Sim::compute(look.before_ns as u64);
-                locks.lock(place, how);
+                slot.lock(how);
                 Sim::compute(look.after_ns as u64);
             }
         });
@@ -374,8 +284,8 @@ impl Crew {
     }
 
     /// Does what the thread did in a stretch; what is held when its time is over is given back.
-    fn repeat(&self, locks: &dyn Locks, thread: usize, acts: &[Act], until_ns: u64) {
-        let mut held: Vec<(u32, usize, (Kind, bool))> = Vec::new();
+    fn repeat(&self, thread: usize, acts: &[Act], until_ns: u64) {
+        let mut held: Vec<(u32, usize, How)> = Vec::new();
         for act in acts {
             if held.is_empty() && Sim::time_ns() >= until_ns {
                 return;
@@ -387,7 +297,7 @@ impl Crew {
                 Act::Acquire { lock, reader } => {
                     if let Some(place) = self.places[lock as usize] {
                         let how = (self.trace.locks[lock as usize].kind, reader);
-                        self.acquire(locks, thread, (place.into(), how));
+                        self.acquire(thread, place.into(), how);
                         held.push((lock, place.into(), how));
                     }
                     self.counts.acquired();
@@ -397,16 +307,22 @@ impl Crew {
                     if let Some(at) = held.iter().rposition(|(has, ..)| *has == lock) {
                         let (_, place, how) = held.remove(at);
                         // SAFETY: acquired above in this way, and taken from the list.
-                        unsafe { locks.unlock(place, how) };
+                        unsafe { self.locks[place].unlock(how) };
                     }
                 }
             }
         }
     }
+}
+
+impl<M: RawLock, S: RawRwLock> ThreadGroup for Crew<M, S> {
+    fn threads(&self) -> usize {
+        self.parts.len()
+    }
 
     /// Does what the thread did.
-    fn act(&self, locks: &dyn Locks, thread: usize) {
-        let part = &self.threads[thread];
+    fn act(&self, thread: usize) {
+        let part = &self.parts[thread];
         let (begin, until_ns) = self.lives(part);
         if begin > 0 {
             Sim::sleep(begin);
@@ -419,7 +335,7 @@ impl Crew {
                 return;
             }
             let stretch = stretches[(first + turn) % stretches.len()];
-            self.repeat(locks, thread, &self.trace.threads[part.thread].stretches[stretch].acts, until_ns);
+            self.repeat(thread, &self.trace.threads[part.thread].stretches[stretch].acts, until_ns);
         }
     }
 }

@@ -93,10 +93,6 @@ pub struct Trace {
     pub locks: Vec<TracedLock>,
     /// Its threads.
     pub threads: Vec<TracedThread>,
-    /// CPUs that it could use.
-    pub cpus: u32,
-    /// The locks that it ran on.
-    pub policy: String,
     /// Share of its acquisitions that lie in stretches.
     pub kept: f64,
     /// Share of the time in stretches that threads waited on condition variables.
@@ -118,8 +114,6 @@ impl Trace {
         let clock = Clock::of(recording);
         let mut trace = Trace {
             threads: recording.threads.iter().map(|thread| clock.thread(thread)).collect(),
-            cpus: recording.header.cpus.max(1),
-            policy: text(&recording.header.policy),
             ..Trace::default()
         };
         let (open, places) = (HashMap::new(), HashMap::new());
@@ -339,8 +333,4 @@ impl Open {
         }
         self.stretch
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }

@@ -20,8 +20,6 @@ pub enum Sort {
     Exclusive,
     /// Many threads read or one writes.
     Shared,
-    /// Many threads read or one writes, and readers write nothing: they read again after a write.
-    Sequence,
     /// They take references, and drop them.
     Counted,
 }
@@ -56,7 +54,7 @@ pub static LOCKS: LazyLock<Vec<SimLock>> = LazyLock::new(|| {
     let locks = turnwise_catalogue::LOCKS.iter().flat_map(|entry| {
         let (sort, run) = visit(entry.name, Workload);
         let lock = SimLock { name: entry.name, help: entry.summary, sort, run };
-        let blocking = (sort == Sort::Sequence).then_some(SimLock {
+        let blocking = (entry.name == "seqrwlock").then_some(SimLock {
             name: "seqrwlock-blocking",
             help: "the same, readers keep writers out",
             sort,
@@ -83,7 +81,7 @@ impl Visit<Sim> for Workload {
         (Sort::Exclusive, cell::<Exclusive, McsLock<Protected, Sim>>)
     }
     fn sequence(self, _: Of<RawSeqRwLock<Sim>>) -> Self::Out {
-        (Sort::Sequence, cell::<Shared, Optimistic<Sim>>)
+        (Sort::Shared, cell::<Shared, Optimistic<Sim>>)
     }
     fn counted<C: RefCount>(self, _: Of<C>) -> Self::Out {
         (Sort::Counted, cell::<Counted, C>)

@@ -4,7 +4,6 @@
 //! the interval.
 
 use super::SimLock;
-use super::figures::Interval;
 use super::probe::SimProbe;
 use super::report::{Cell, Figures, Stuck};
 use super::workload::Workload;
@@ -13,7 +12,7 @@ use std::cell::Cell as Mutable;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use turnwise_bench::load::{Load, Usage, Work, any_section};
+use turnwise_bench::load::{Load, Work, any_section};
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Jitter;
 use turnwise_sim::experiment::Window;
@@ -80,7 +79,7 @@ pub fn run(plan: &Plan) -> Result<Run> {
 }
 
 /// Runs a cell in which threads use a lock or a count like this.
-pub(super) fn cell<U: Usage, L>(plan: &Plan) -> Result<Run>
+pub(super) fn cell<U, L>(plan: &Plan) -> Result<Run>
 where
     Load<(U, Sim, L), Work<Jitter>>: run::Workload,
 {
@@ -118,10 +117,6 @@ impl Plan {
             anyhow::bail!("machine {name} has no CPU {cpu}: it has {cpus}, from 0");
         }
         Ok(())
-    }
-
-    fn begin_ns(&self) -> u64 {
-        self.warm_up_ns
     }
 
     fn end_ns(&self) -> u64 {
@@ -197,64 +192,39 @@ impl CellState {
     }
 }
 
-/// The part that is copied for each lock: kept small, since there are dozens.
-trait ThreadBody {
-    /// Runs the loop of one thread.
-    fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
-    /// Checks that the lock kept its guarantee.
-    fn check(&self, done: Counts, torn: bool) -> Result<()>;
-}
-
-/// A workload and its lock.
-struct Placed<W: run::Workload> {
-    work: W,
-    lock: turnwise_sim::Placed<W::Shared>,
-}
-
-impl<W: run::Workload> ThreadBody for Placed<W> {
-    fn run_thread(&self, state: &CellState, thread: usize, mut probe: SimProbe) {
-        let (work, lock, tally) = (self.work, &*self.lock, &state.tallies[thread]);
-        let mut local = work.local(state.roles, thread);
-        work.prepare();
-        while Sim::time_ns() < state.end_ns {
-            let mut done = tally.get();
-            *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
-            tally.set(done);
-            Sim::progress();
-            work.rest(&mut local);
-        }
-        state.torn.set(state.torn.get() | W::torn(&local));
+/// Runs the loop of one thread.
+fn run_thread<W: run::Workload>(work: W, lock: &W::Shared, state: &CellState, thread: usize, mut probe: SimProbe) {
+    let tally = &state.tallies[thread];
+    let mut local = work.local(state.roles, thread);
+    work.prepare();
+    while Sim::time_ns() < state.end_ns {
+        let mut done = tally.get();
+        *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+        tally.set(done);
+        Sim::progress();
+        work.rest(&mut local);
     }
-
-    fn check(&self, done: Counts, torn: bool) -> Result<()> {
-        W::check(&self.lock, done, torn)
-    }
+    state.torn.set(state.torn.get() | W::torn(&local));
 }
 
 /// Runs a workload according to the plan.
 fn run_workload<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
-    let state = CellState::new(plan)?;
+    let state = Rc::new(CellState::new(plan)?);
     let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
     let lock = simulation.place(plan.lock.name, work.shared());
-    perform(plan, state, simulation, Rc::new(Placed { work, lock }))
-}
-
-fn perform(plan: &Plan, state: CellState, mut simulation: Simulation, body: Rc<dyn ThreadBody>) -> Result<Run> {
-    let state = Rc::new(state);
-    let probe = SimProbe::new(plan.begin_ns() * NS..plan.end_ns() * NS);
+    let probe = SimProbe::new(plan.warm_up_ns * NS..plan.end_ns() * NS);
     for thread in 0..plan.threads as usize {
-        let (state, body, probe) = (Rc::clone(&state), Rc::clone(&body), probe.clone());
-        simulation.spawn(plan.affinity(thread), move || body.run_thread(&state, thread, probe));
+        let (state, lock, probe) = (Rc::clone(&state), lock.clone(), probe.clone());
+        simulation.spawn(plan.affinity(thread), move || run_thread(work, &lock, &state, thread, probe));
     }
     let counting = Rc::clone(&state);
-    let window = Window::of(&mut simulation, [plan.begin_ns(), plan.end_ns()], move || counting.tallies());
+    let window = Window::of(&mut simulation, [plan.warm_up_ns, plan.end_ns()], move || counting.tallies());
     match simulation.run() {
         Ok(outcome) => {
-            body.check(state.done(), state.torn.get())?;
-            let [begin, end] = window.ends()?;
-            let interval = Interval { plan, roles: state.roles, begin, end };
+            W::check(&lock, state.done(), state.torn.get())?;
+            let figures = plan.figures(state.roles, window.ends()?, &probe);
             let trace = plan.traced.then_some(Trace { events: outcome.trace, locks: outcome.locks });
-            Ok(Run { cell: plan.cell(Ok(interval.figures(&probe))), trace })
+            Ok(Run { cell: plan.cell(Ok(figures)), trace })
         }
         Err(stuck) => {
             let stuck = Stuck { what: stuck.kind.to_string(), who: stuck.who, replay: String::new() };

@@ -1,13 +1,12 @@
 //! The locks that are compared, in the shape that the workloads need: one file for each sort.
 
 pub mod counters;
+pub mod guarded;
 pub mod listed;
 pub mod monitors;
-pub mod mutexes;
 pub(crate) mod plugged;
 pub mod pthread;
 pub mod raw;
-pub mod rwlocks;
 pub mod seqlocks;
 pub mod trees;
 

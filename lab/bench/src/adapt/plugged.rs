@@ -1,9 +1,8 @@
 //! Locks of shared objects, with data behind them.
 
-use crate::load::exclusive::{self, Lock, Protected};
-use crate::load::shared::{self, Record, SharedLock};
+use crate::load::exclusive::Lock;
+use crate::load::shared::{Record, SharedLock};
 use crate::plugin::{Memory, Plugin, Way};
-use crate::run::{Outcome, Plan};
 use std::cell::Cell;
 
 thread_local! {
@@ -11,25 +10,13 @@ thread_local! {
     static MEASURED: Cell<Option<&'static Plugin>> = const { Cell::new(None) };
 }
 
-/// Measures a sample with a plugin, for one thread at a time.
-///
-/// # Errors
-/// When a thread cannot be started, or when the lock broke its guarantee.
-pub(crate) fn exclusive(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
+/// Has this thread's next sample measure a plugin.
+pub(crate) fn measure(plugin: &'static Plugin) {
     MEASURED.set(Some(plugin));
-    exclusive::sample::<Plugged<Protected>>(plan)
 }
 
-/// Measures a sample with a plugin, whose readers exclude one another if it cannot admit them together.
-///
-/// # Errors
-/// When a thread cannot be started, or when the lock broke its guarantee.
-pub(crate) fn shared(plugin: &'static Plugin, plan: &Plan) -> anyhow::Result<Outcome> {
-    MEASURED.set(Some(plugin));
-    shared::sample::<Plugged<Record>>(plan)
-}
-
-/// A plugin's lock and the data that it protects. What every thread reads of it is not on the lock's line.
+/// A plugin's lock and its data. Readers exclude one another if the lock cannot admit them together. What every thread
+/// reads of it is not on the lock's line.
 pub(crate) struct Plugged<T> {
     memory: Memory,
     alone: Way,
@@ -40,8 +27,18 @@ pub(crate) struct Plugged<T> {
 // SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to others only when none has that.
 unsafe impl<T: Send + Sync> Sync for Plugged<T> {}
 
-impl<T: Copy> Plugged<T> {
-    fn of_measured(value: T) -> Self {
+impl<T> Plugged<T> {
+    #[inline]
+    fn within<R>(&self, way: Way, f: impl FnOnce(*mut T) -> R) -> R {
+        self.memory.call(way.acquire);
+        let result = f(self.data);
+        self.memory.call(way.release);
+        result
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> Lock<T> for Plugged<T> {
+    fn new(value: T) -> Self {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
         let plugin = MEASURED.get().expect("a sample says whose it is before it makes its locks");
         let memory = Memory::new(plugin, size_of::<T>());
@@ -52,40 +49,16 @@ impl<T: Copy> Plugged<T> {
     }
 
     #[inline]
-    fn within<R>(&self, way: Way, f: impl FnOnce(*mut T) -> R) -> R {
-        self.memory.call(way.acquire);
-        let result = f(self.data);
-        self.memory.call(way.release);
-        result
-    }
-}
-
-impl Lock<Protected> for Plugged<Protected> {
-    fn new(value: Protected) -> Self {
-        Plugged::of_measured(value)
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
-        // SAFETY: we have the lock.
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: we have the lock, and no reader is in.
         self.within(self.alone, |data| f(unsafe { &mut *data }))
     }
 }
 
 impl SharedLock for Plugged<Record> {
-    fn new(value: Record) -> Self {
-        Plugged::of_measured(value)
-    }
-
     #[inline]
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
         // SAFETY: no writer is in.
         self.within(self.shared, |data| f(unsafe { &*data }))
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        // SAFETY: no other thread is in.
-        self.within(self.alone, |data| f(unsafe { &mut *data }))
     }
 }

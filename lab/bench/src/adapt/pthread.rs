@@ -75,7 +75,7 @@ impl<const W: bool> Drop for PthreadRwLock<W> {
 // SAFETY: the lock gives `&mut` to one thread at a time, and `&` to others only when none has that.
 unsafe impl<const W: bool> Sync for PthreadRwLock<W> {}
 
-impl<const W: bool> SharedLock for PthreadRwLock<W> {
+impl<const W: bool> Lock<Record> for PthreadRwLock<W> {
     /// glibc's lock holds no address of its own, so it may move until it is used.
     fn new(value: Record) -> Self {
         let lock = if W { preferring_writers() } else { libc::PTHREAD_RWLOCK_INITIALIZER };
@@ -83,24 +83,26 @@ impl<const W: bool> SharedLock for PthreadRwLock<W> {
     }
 
     #[inline]
-    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         // SAFETY: initialised, and it does not move while it is borrowed.
-        let locked = unsafe { libc::pthread_rwlock_rdlock(self.lock.get()) };
-        debug_assert_eq!(locked, 0);
-        // SAFETY: we have the lock for reading.
-        let result = f(unsafe { &*self.data.get() });
-        // SAFETY: this thread acquired it above.
-        unsafe { libc::pthread_rwlock_unlock(self.lock.get()) };
-        result
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        // SAFETY: as in `read`.
         let locked = unsafe { libc::pthread_rwlock_wrlock(self.lock.get()) };
         debug_assert_eq!(locked, 0);
         // SAFETY: we have the lock for writing.
         let result = f(unsafe { &mut *self.data.get() });
+        // SAFETY: this thread acquired it above.
+        unsafe { libc::pthread_rwlock_unlock(self.lock.get()) };
+        result
+    }
+}
+
+impl<const W: bool> SharedLock for PthreadRwLock<W> {
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        // SAFETY: as in `with`.
+        let locked = unsafe { libc::pthread_rwlock_rdlock(self.lock.get()) };
+        debug_assert_eq!(locked, 0);
+        // SAFETY: we have the lock for reading.
+        let result = f(unsafe { &*self.data.get() });
         // SAFETY: this thread acquired it above.
         unsafe { libc::pthread_rwlock_unlock(self.lock.get()) };
         result

@@ -32,10 +32,6 @@ impl<R: RawLock, T: Send + Sync + 'static> Lock<T> for RawLocked<R, T> {
 }
 
 impl<R: RawRwLock> SharedLock for RawLocked<R, Record> {
-    fn new(value: Record) -> Self {
-        RawLocked { raw: R::new_in(), data: UnsafeCell::new(value) }
-    }
-
     #[inline]
     fn read<O>(&self, f: impl FnOnce(&Record) -> O) -> O {
         self.raw.read();
@@ -43,16 +39,6 @@ impl<R: RawRwLock> SharedLock for RawLocked<R, Record> {
         let result = f(unsafe { &*self.data.get() });
         // SAFETY: acquired above.
         unsafe { self.raw.unlock_read() };
-        result
-    }
-
-    #[inline]
-    fn write<O>(&self, f: impl FnOnce(&mut Record) -> O) -> O {
-        self.raw.lock();
-        // SAFETY: no other thread is in.
-        let result = f(unsafe { &mut *self.data.get() });
-        // SAFETY: acquired above.
-        unsafe { self.raw.unlock() };
         result
     }
 }

@@ -1,5 +1,6 @@
-//! Locks whose readers need not write: one type for each way to read.
+//! Our sequence lock, whose readers need not write: one type for each way to read.
 
+use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
 use turnwise::SeqRwLock;
 use turnwise::platform::{DefaultPlatform, Platform};
@@ -10,20 +11,22 @@ macro_rules! ours {
         $(#[$doc])*
         pub struct $name<P: Platform = DefaultPlatform>(SeqRwLock<Record, P>);
 
-        impl<P: Platform> SharedLock for $name<P> {
+        impl<P: Platform> Lock<Record> for $name<P> {
             fn new(value: Record) -> Self {
                 $name(SeqRwLock::new_in(value))
             }
 
             #[inline]
+            fn with<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+                f(&mut self.0.write())
+            }
+        }
+
+        impl<P: Platform> SharedLock for $name<P> {
+            #[inline]
             fn read<R>(&self, $f: impl FnOnce(&Record) -> R) -> R {
                 let $lock = &self.0;
                 $read
-            }
-
-            #[inline]
-            fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-                f(&mut self.0.write())
             }
         }
     };
@@ -44,19 +47,3 @@ ours!(
     Blocking,
     |lock, f| f(&lock.blocking_read())
 );
-
-impl SharedLock for seqlock::SeqLock<Record> {
-    fn new(value: Record) -> Self {
-        seqlock::SeqLock::new(value)
-    }
-
-    #[inline]
-    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
-        f(&seqlock::SeqLock::read(self))
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        f(&mut self.lock_write())
-    }
-}

@@ -7,13 +7,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use turnwise::platform::Native;
 
-/// What threads do with a lock or a count: one in each of the files beside this.
-pub trait Usage {
-    /// The error of a section that sleeps, where none may.
-    const NO_SLEEP: Option<&'static str>;
-}
-
-/// A workload of this usage in this world with this lock or count, and what an operation does in addition.
+/// A workload of this kind in this world with this lock or count, and what an operation does in addition.
 pub struct Load<Of, B> {
     pub(super) body: B,
     of: PhantomData<fn() -> Of>,
@@ -34,15 +28,17 @@ impl<Of, B: Copy> Clone for Load<Of, B> {
 impl<Of, B: Copy> Copy for Load<Of, B> {}
 
 /// Runs one sample of `plan` of a section that does not sleep, with a copy of the threads' loop for each kind.
-pub(super) fn sample<U: Usage, L>(plan: &Plan) -> Result<Outcome>
+pub(super) fn sample<U, L>(plan: &Plan) -> Result<Outcome>
 where
-    Load<(U, Native, L), Tight>: Workload,
-    Load<(U, Native, L), Busy>: Workload,
+    Load<(U, Native, L), Busy<true>>: Workload,
+    Load<(U, Native, L), Busy<false>>: Workload,
 {
     match plan.section {
-        Section::Tight => run::sample(plan, Load::<(U, Native, L), _>::of(Tight)),
-        Section::Work { inside, outside } => run::sample(plan, Load::<(U, Native, L), _>::of(Busy { inside, outside })),
-        Section::Sleep(_) => bail!(U::NO_SLEEP.unwrap_or("sections that sleep have a loop of their own")),
+        Section::Tight => run::sample(plan, Load::<(U, Native, L), _>::of(Busy::<true> { inside: 0, outside: 0 })),
+        Section::Work { inside, outside } => {
+            run::sample(plan, Load::<(U, Native, L), _>::of(Busy::<false> { inside, outside }))
+        }
+        Section::Sleep(_) => bail!(Load::<(U, Native, L), Busy<false>>::NO_SLEEP.unwrap_or("a loop of its own sleeps")),
     }
 }
 
@@ -51,11 +47,11 @@ where
 ///
 /// # Errors
 /// When the section sleeps, and may not.
-pub fn any_section<U: Usage, W: Environment, L>(section: Section, jitter: W::Jitter) -> Result<impl Workload>
+pub fn any_section<U, W: Environment, L>(section: Section, jitter: W::Jitter) -> Result<impl Workload>
 where
     Load<(U, W, L), Work<W::Jitter>>: Workload,
 {
-    match (section, U::NO_SLEEP) {
+    match (section, Load::<(U, W, L), Work<W::Jitter>>::NO_SLEEP) {
         (Section::Sleep(_), Some(error)) => bail!(error),
         _ => Ok(Load::<(U, W, L), _>::of(Work::of(section, jitter))),
     }
@@ -75,42 +71,27 @@ pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
     fn rest(self, local: &mut u64, amount: u32);
 }
 
-/// Nothing, on this machine.
+/// This much work on this machine; nothing, if it is `TIGHT`.
 #[derive(Clone, Copy)]
-pub(super) struct Tight;
-
-impl Body<Native> for Tight {
-    #[inline(always)]
-    fn tight(self) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn inside(self, seed: u64) -> u64 {
-        seed
-    }
-    #[inline(always)]
-    fn outside(self, _local: &mut u64) {}
-    #[inline(always)]
-    fn rest(self, local: &mut u64, amount: u32) {
-        think::<Native>(local, amount, ());
-    }
-}
-
-/// This much work, on this machine.
-#[derive(Clone, Copy)]
-pub(super) struct Busy {
+pub(super) struct Busy<const TIGHT: bool> {
     inside: u32,
     outside: u32,
 }
 
-impl Body<Native> for Busy {
+impl<const TIGHT: bool> Body<Native> for Busy<TIGHT> {
+    #[inline(always)]
+    fn tight(self) -> bool {
+        TIGHT
+    }
     #[inline(always)]
     fn inside(self, seed: u64) -> u64 {
-        Native::work(seed, self.inside)
+        if TIGHT { seed } else { Native::work(seed, self.inside) }
     }
     #[inline(always)]
     fn outside(self, local: &mut u64) {
-        think::<Native>(local, self.outside, ());
+        if !TIGHT {
+            think::<Native>(local, self.outside, ());
+        }
     }
     #[inline(always)]
     fn rest(self, local: &mut u64, amount: u32) {

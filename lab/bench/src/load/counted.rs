@@ -1,6 +1,6 @@
 //! Threads that take a reference to one object and drop it again.
 
-use super::body::{self, Body, Load, Usage};
+use super::body::{self, Body, Load};
 use crate::environment::Environment;
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
@@ -44,13 +44,10 @@ impl<L: Lock<u64>> RefCount for Locked<L> {
 /// They take references and drop them.
 pub enum Counted {}
 
-impl Usage for Counted {
-    const NO_SLEEP: Option<&'static str> = Some("references are taken and dropped without sleep");
-}
-
 impl<W: Environment, C: RefCount, B: Body<W>> Workload for Load<(Counted, W, C), B> {
     type Shared = C;
     type Local = u64;
+    const NO_SLEEP: Option<&'static str> = Some("references are taken and dropped without sleep");
 
     fn shared(self) -> C {
         C::new_in()

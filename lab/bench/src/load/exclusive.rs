@@ -1,6 +1,6 @@
 //! Threads that want a lock for themselves.
 
-use super::body::{self, Body, Load, Usage, any_section};
+use super::body::{self, Body, Load, any_section};
 use super::situated;
 use crate::environment::Environment;
 use crate::probe::Probe;
@@ -71,10 +71,6 @@ pub(super) fn change<W: Environment>(body: impl Body<W>, data: &mut Protected) {
 
 /// They take the lock for themselves.
 pub enum Exclusive {}
-
-impl Usage for Exclusive {
-    const NO_SLEEP: Option<&'static str> = None;
-}
 
 impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusive, W, L), B> {
     type Shared = L;

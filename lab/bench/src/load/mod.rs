@@ -8,4 +8,4 @@ pub mod names;
 pub mod shared;
 pub(crate) mod situated;
 
-pub use body::{Load, Usage, Work, any_section};
+pub use body::{Load, Work, any_section};

@@ -5,10 +5,10 @@
 //! below `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to itself, and shares
 //! only the root.
 
+use super::body::Load;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
 use anyhow::{Context, Result, ensure};
-use std::marker::PhantomData;
 
 /// Directories at the top; threads beyond share them.
 const TOPS: usize = 8;
@@ -43,45 +43,27 @@ pub trait Question: Sized + 'static {
     fn ask(tree: &'static Self::Tree, about: &Self::About) -> bool;
 }
 
-/// The owner of the files that a thread asks for.
-pub trait Whose: Copy + Send + Sync + 'static {
-    /// Returns the directory at the top for the thread of this number.
-    fn top(thread: usize) -> usize;
-    /// Returns its file of this number.
-    fn file(_thread: usize, number: usize) -> usize {
-        number
-    }
+/// Whose files a thread asks for.
+pub trait Whose: 'static {
+    /// Each thread has a directory at the top.
+    const OWN_DIRECTORY: bool = false;
+    /// Each thread has every eighth file, so that eight threads have none in common.
+    const OWN_FILES: bool = false;
 }
 
 /// All threads' files.
-#[derive(Clone, Copy)]
-pub struct Shared;
+pub enum Shared {}
 /// Its own files in the common directory.
-#[derive(Clone, Copy)]
-pub struct Siblings;
+pub enum Siblings {}
 /// Its own files, in a directory of its own.
-#[derive(Clone, Copy)]
-pub struct Disjoint;
+pub enum Disjoint {}
 
-impl Whose for Shared {
-    fn top(_thread: usize) -> usize {
-        0
-    }
-}
+impl Whose for Shared {}
 impl Whose for Siblings {
-    fn top(_thread: usize) -> usize {
-        0
-    }
-
-    /// Returns every eighth file, so that eight threads have none in common.
-    fn file(thread: usize, number: usize) -> usize {
-        number * TOPS + thread % TOPS
-    }
+    const OWN_FILES: bool = true;
 }
 impl Whose for Disjoint {
-    fn top(thread: usize) -> usize {
-        thread
-    }
+    const OWN_DIRECTORY: bool = true;
 }
 
 /// Runs one sample of questions.
@@ -89,7 +71,7 @@ impl Whose for Disjoint {
 /// # Errors
 /// When the tree cannot be made, a thread cannot be started, or an answer was wrong.
 pub fn sample<Q: Question, W: Whose>(plan: &Plan) -> Result<Outcome> {
-    with_tree(Q::build, |tree| run::sample(plan, Questions::<W, Q> { tree, whose: PhantomData }))
+    with_tree(Q::build, |tree| run::sample(plan, Load::<(W, Q), _>::of(tree)))
 }
 
 /// Makes a tree, runs `f`, and takes the tree away.
@@ -102,26 +84,14 @@ fn with_tree<T: 'static, R>(build: fn() -> Result<T>, f: impl FnOnce(&'static T)
     result
 }
 
-struct Questions<W, Q: Question> {
-    tree: &'static Q::Tree,
-    whose: PhantomData<fn() -> W>,
-}
-
-impl<W, Q: Question> Clone for Questions<W, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<W, Q: Question> Copy for Questions<W, Q> {}
-
 /// What a thread asks about, and the result.
-struct Local<A> {
+pub struct Local<A> {
     about: Vec<A>,
     next: usize,
     wrong: bool,
 }
 
-impl<W: Whose, Q: Question> Workload for Questions<W, Q> {
+impl<W: Whose, Q: Question> Workload for Load<(W, Q), &'static Q::Tree> {
     /// The tree outlives the sample.
     type Shared = ();
     type Local = Local<Q::About>;
@@ -129,8 +99,9 @@ impl<W: Whose, Q: Question> Workload for Questions<W, Q> {
     fn shared(self) {}
 
     fn local(self, _roles: Roles, thread: usize) -> Self::Local {
-        let top = W::top(thread);
-        let about = |number| Q::about(self.tree, &path(top, W::file(thread, number)));
+        let top = if W::OWN_DIRECTORY { thread } else { 0 };
+        let file = |number| if W::OWN_FILES { number * TOPS + thread % TOPS } else { number };
+        let about = |number| Q::about(self.body, &path(top, file(number)));
         Local { about: (0..FILES).map(about).collect(), next: 0, wrong: false }
     }
 
@@ -139,7 +110,7 @@ impl<W: Whose, Q: Question> Workload for Questions<W, Q> {
         let about = &local.about[local.next % FILES];
         local.next += 1;
         let asked = probe.mark();
-        let right = Q::ask(self.tree, about);
+        let right = Q::ask(self.body, about);
         let answered = probe.mark();
         local.wrong |= !right;
         probe.record(Kind::Write, asked, answered);

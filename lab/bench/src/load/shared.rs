@@ -1,6 +1,7 @@
 //! Threads that read together and write alone.
 
-use super::body::{self, Body, Load, Usage, lot};
+use super::body::{self, Body, Load, lot};
+use super::exclusive::Lock;
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{Counts, Kind, Outcome, Plan, Roles, Workload};
@@ -13,13 +14,9 @@ use std::ptr;
 pub type Record = [u64; 4];
 
 /// A lock with data inside that many threads may read at a time.
-pub trait SharedLock: Sync + 'static {
-    /// Creates an unlocked lock.
-    fn new(value: Record) -> Self;
+pub trait SharedLock: Lock<Record> {
     /// Runs `f` on the data, or on a copy that was read while no thread wrote.
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R;
-    /// Acquires for writing, runs `f`, releases.
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R;
 }
 
 /// Runs one sample of `plan` with a fresh lock.
@@ -111,13 +108,10 @@ fn touch<W: Environment>(data: &Record, write: bool) {
 /// They read together and write alone.
 pub enum Shared {}
 
-impl Usage for Shared {
-    const NO_SLEEP: Option<&'static str> = Some("readers and writers do not sleep");
-}
-
 impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Load<(Shared, W, L), B> {
     type Shared = L;
     type Local = Local;
+    const NO_SLEEP: Option<&'static str> = Some("readers and writers do not sleep");
 
     fn shared(self) -> L {
         L::new(Record::default())
@@ -151,7 +145,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Load<(Shared, W, L)
                 probe.releases(address, kind);
                 acquired
             }),
-            Kind::Write => lock.write(|data| {
+            Kind::Write => lock.with(|data| {
                 let acquired = probe.mark();
                 probe.acquired(address, kind);
                 change::<W, B>(self.body, data);
@@ -177,7 +171,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Load<(Shared, W, L)
 
     /// Checks that no write was lost, and that no reader saw half of one.
     fn check(lock: &L, done: Counts, torn: bool) -> anyhow::Result<()> {
-        check(lock.write(|data| *data), done.write, torn)
+        check(lock.with(|data| *data), done.write, torn)
     }
 }
 

@@ -10,28 +10,16 @@ mod peers;
 
 use crate::adapt::listed::{AsItself, Sample};
 use crate::adapt::plugged;
+use crate::load::{exclusive, shared};
 use crate::papers::Comparison;
 use crate::plugin::Plugin;
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::{Arrivals, Neighbour, Situation};
+use crate::situation::{Neighbour, Situation};
 use anyhow::{bail, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
-
-/// What a waiter of a lock does.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Waiting {
-    /// It sleeps sooner or later: fit for more threads than CPUs.
-    #[default]
-    Sleeps,
-    /// It spins for ever.
-    Spins,
-    /// It never waits.
-    Never,
-}
 
 /// A lock that can be benchmarked.
 #[derive(Debug)]
@@ -40,20 +28,13 @@ pub struct LockInfo {
     pub name: &'static str,
     /// One line for lists.
     pub help: &'static str,
-    /// What its waiters do.
-    pub waiting: Waiting,
+    /// Its waiters never sleep: unfit for more threads than CPUs.
+    pub spins: bool,
     /// Whether it is judged, rather than a yardstick.
     pub ours: bool,
-    sampler: Sampler,
-}
-
-/// How a sample of a lock is measured.
-#[derive(Debug)]
-enum Sampler {
-    /// By this function.
-    By(Sample),
-    /// With a lock of a shared object.
-    Plugged(&'static Plugin, Plugged),
+    sample: Sample,
+    /// The shared object that it is in.
+    plugin: Option<&'static Plugin>,
 }
 
 /// A lock that is not just one of the catalogue.
@@ -66,7 +47,7 @@ struct Peer {
     #[serde(default)]
     ours: bool,
     #[serde(default)]
-    waits: Waiting,
+    spins: bool,
 }
 
 /// The peers of each kind, by their names.
@@ -84,14 +65,13 @@ impl LockInfo {
         if optional && sample.is_none() {
             return None;
         }
-        let sampler = Sampler::By(sample.unwrap_or_else(|| turnwise_catalogue::visit(name, AsItself)));
+        let sample = sample.unwrap_or_else(|| turnwise_catalogue::visit(name, AsItself));
         let ours = peer.is_none_or(|peer| peer.ours);
-        if let Some(&Peer { help: Some(help), waits: waiting, .. }) = peer {
-            return Some(LockInfo { name, help, waiting, ours, sampler });
+        if let Some(&Peer { help: Some(help), spins, .. }) = peer {
+            return Some(LockInfo { name, help, spins, ours, sample, plugin: None });
         }
         let entry = turnwise_catalogue::get(name);
-        let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
-        Some(LockInfo { name, help: entry.summary, waiting, ours, sampler })
+        Some(LockInfo { name, help: entry.summary, spins: entry.spins(), ours, sample, plugin: None })
     }
 
     /// Returns a lock of a shared object, for as long as the program runs.
@@ -107,8 +87,12 @@ impl LockInfo {
         };
         let known = subject.locks().iter().any(|lock| lock.name == name);
         ensure!(!known, "`bench {subject_name}` has a lock {name}: give the one of the shared object another name");
-        let waiting = if plugin.spins { Waiting::Spins } else { Waiting::Sleeps };
-        Ok(LockInfo { name, help: plugin.help, waiting, ours: false, sampler: Sampler::Plugged(plugin, kind) })
+        let &Plugin { help, spins, .. } = plugin;
+        let sample: Sample = match kind {
+            Plugged::Exclusive => exclusive::sample::<plugged::Plugged<exclusive::Protected>>,
+            Plugged::Shared => shared::sample::<plugged::Plugged<shared::Record>>,
+        };
+        Ok(LockInfo { name, help, spins, ours: false, sample, plugin: Some(plugin) })
     }
 
     /// Marks the lock as one of ours, which the figures judge.
@@ -122,12 +106,8 @@ impl LockInfo {
     /// # Errors
     /// When a thread cannot be started, or when the lock broke its guarantee.
     pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
-        let sample = match self.sampler {
-            Sampler::By(sample) => sample,
-            Sampler::Plugged(plugin, Plugged::Exclusive) => return plugged::exclusive(plugin, plan),
-            Sampler::Plugged(plugin, Plugged::Shared) => return plugged::shared(plugin, plan),
-        };
-        sample(plan)
+        self.plugin.into_iter().for_each(plugged::measure);
+        (self.sample)(plan)
     }
 }
 
@@ -191,19 +171,11 @@ pub struct Scenario {
     writers: Option<usize>,
     #[serde(default)]
     rest_ns: u64,
-    locks: Option<usize>,
+    /// Further circumstances.
     #[serde(default)]
-    turns: bool,
-    #[serde(default)]
-    beside: Neighbour,
-    arrivals: Option<Arrivals>,
-    quota: Option<u32>,
+    pub situation: Situation,
     #[serde(default)]
     pinned: bool,
-    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, which shows how
-    /// the locks scale.
-    #[serde(borrow)]
-    pub scales: Option<&'static str>,
 }
 
 impl Scenario {
@@ -226,28 +198,16 @@ impl Scenario {
         }
     }
 
-    /// Returns further circumstances.
-    #[must_use]
-    pub fn situation(&self) -> Situation {
-        Situation {
-            locks: self.locks.unwrap_or(1),
-            turns: self.turns,
-            neighbour: self.beside,
-            arrivals: self.arrivals,
-            quota: self.quota,
-        }
-    }
-
     /// Returns whether each thread stays on one CPU: a thread that shares its CPU does.
     #[must_use]
     pub fn pinned(&self) -> bool {
-        self.pinned || self.beside == Neighbour::OnLastThread
+        self.pinned || self.situation.neighbour == Neighbour::OnLastThread
     }
 
     /// Returns whether it consists of threads, one lock and sections only, so that it can be simulated.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.situation() == Situation::PLAIN
+        self.situation == Situation::PLAIN
     }
 
     /// Returns whether any thread ever waits in it.
@@ -354,26 +314,7 @@ impl Subject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
     use std::collections::HashSet;
-    use turnwise_sim::Sim;
-
-    #[test]
-    fn a_scenario_scales_from_the_one_before_it() {
-        for subject in SUBJECTS.iter() {
-            let mut before: Option<&Scenario> = None;
-            for scenario in subject.scenarios() {
-                if let Some(name) = scenario.scales {
-                    let from = before.expect("the first one scales from none");
-                    assert_eq!((name, scenario.group), (from.name, from.group), "{}", scenario.name);
-                    assert!(scenario.threads > from.threads, "{name}");
-                    let what = |s: &Scenario| (s.section(Sim::amount), s.roles(Sim::amount));
-                    assert_eq!(what(scenario), what(from), "{name}");
-                }
-                before = Some(scenario);
-            }
-        }
-    }
 
     #[test]
     fn names_are_unique_and_no_group_is_called_like_a_scenario() {

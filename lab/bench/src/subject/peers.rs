@@ -5,7 +5,6 @@ use crate::adapt::counters::{Additions, Clones, Exchanges};
 use crate::adapt::listed::{CountUnder, Sample};
 use crate::adapt::monitors::{Pair, PthreadMonitor};
 use crate::adapt::pthread::{PthreadMutex, PthreadRwLock};
-use crate::adapt::rwlocks::Alone;
 use crate::adapt::seqlocks::{Blocking, With};
 use crate::adapt::trees::{Holding, LockedTree, OurPaths, Ours, Table, Tmpfs, TmpfsPaths};
 use crate::blind::Blind;
@@ -77,8 +76,8 @@ fn shared(name: &str) -> Option<Sample> {
         "pthread" => shared::sample::<PthreadRwLock<false>>,
         "pthread-writers" => shared::sample::<PthreadRwLock<true>>,
         "spin" => shared::sample::<spin::RwLock<Record>>,
-        "mutex" => shared::sample::<Alone<turnwise::Mutex<Record>>>,
-        "std-mutex" => shared::sample::<Alone<std::sync::Mutex<Record>>>,
+        "mutex" => shared::sample::<turnwise::Mutex<Record>>,
+        "std-mutex" => shared::sample::<std::sync::Mutex<Record>>,
         "seqrwlock-with" => shared::sample::<With>,
         "seqrwlock-blocking" => shared::sample::<Blocking>,
         "seqlock" => shared::sample::<seqlock::SeqLock<Record>>,

@@ -11,6 +11,7 @@ mod text;
 pub(crate) use args::BenchArgs;
 
 use crate::document::Style;
+use crate::watched;
 use anyhow::Result;
 use std::process::ExitCode;
 use turnwise_bench::bench::measure;
@@ -18,7 +19,7 @@ use turnwise_bench::report::Report;
 use turnwise_bench::setting;
 use turnwise_present::ending::print;
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{json, progress, usage};
+use turnwise_present::{json, usage};
 
 /// Runs the benchmark and prints the report.
 ///
@@ -46,12 +47,5 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode> {
 }
 
 fn measured(args: &BenchArgs) -> Result<Report> {
-    let bar = progress::bar(0, "{bar:30} {pos}/{len} samples, {eta} left: {msg}");
-    let report = measure(&args.options(), &mut |at| {
-        bar.set_length(at.all);
-        bar.set_position(at.done);
-        bar.set_message(format!("{} {}", at.scenario, at.lock));
-    });
-    bar.finish_and_clear();
-    report
+    watched("{bar:30} {pos}/{len} samples, {eta} left: {msg}", |watch| measure(&args.options(), watch))
 }

@@ -139,7 +139,7 @@ fn the_lock_to_compare_with_runs_too() {
 fn reads_and_writes_are_reported_apart_and_survive_json() {
     let report = measured(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock rwsem,std"));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
-    assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/2", "rwlock"));
+    assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/3", "rwlock"));
     let json = serde_json::to_string(&report).expect("a report has a JSON form");
     let again: Report = serde_json::from_str(&json).expect("what was written can be read");
     assert_eq!(render(&again, Style::Markdown), render(&report, Style::Markdown));

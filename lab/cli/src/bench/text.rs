@@ -1,9 +1,9 @@
 //! A report as a document, `report.jinja`, with its pictures on a page.
 
-use crate::document::{self, Style, times};
+use crate::document::{self, Style};
 use serde::Serialize;
 use serde_json::json;
-use turnwise_bench::figure::{self, FIGURES, Figure, against_best};
+use turnwise_bench::figure::{self, FIGURES, Figure};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::chart::Axis;
@@ -22,13 +22,12 @@ struct Values<'a> {
     compared: Vec<(&'a str, &'a LockReport, &'a LockReport)>,
 }
 
-/// A scenario: the figures that any of its locks has, each lock's, and ours against the best peers'.
+/// A scenario: the figures that any of its locks has, and each lock's.
 #[derive(Serialize)]
 struct Shown<'a> {
     report: &'a ScenarioReport,
     figures: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-    against_best: Vec<String>,
 }
 
 /// A figure of a lock, as a dot on an axis, with its range.
@@ -84,20 +83,7 @@ impl<'a> Shown<'a> {
         let row = |lock: &LockReport| {
             shown.iter().map(|f| (f.get)(lock).map_or_else(|| "-".to_owned(), f.show)).collect::<Vec<_>>()
         };
-        let best = |lock: &LockReport| {
-            let one = |f: &&Figure| {
-                let best = against_best(report, lock, f)?;
-                Some(format!("{} {} ({})", f.name, times(best.ratio), best.peer))
-            };
-            let all: Vec<String> = shown.iter().filter_map(one).collect();
-            (!all.is_empty()).then(|| format!("{} against the best peer: {}", lock.name, all.join(", ")))
-        };
-        Shown {
-            report,
-            figures: shown.iter().map(|f| f.name).collect(),
-            rows: locks().map(row).collect(),
-            against_best: locks().filter(|lock| lock.ours).filter_map(best).collect(),
-        }
+        Shown { report, figures: shown.iter().map(|f| f.name).collect(), rows: locks().map(row).collect() }
     }
 }
 

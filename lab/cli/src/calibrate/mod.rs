@@ -2,12 +2,12 @@
 
 mod text;
 
+use crate::watched;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use turnwise_calibrate::{self, Calibration};
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{folder, json, progress};
+use turnwise_present::{folder, json};
 
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let output_file = OutputFile::open("--output", &path).context("name a file in a folder that you may write to")?;
     let json = OutputFile::asked("--json", args.json.as_deref())?;
-    let found = measure(args.quick)?;
+    let found = watched("{bar:30} {pos}/{len} steps: {msg}", |watch| turnwise_calibrate::measure(args.quick, watch))?;
     output_file.write(found.machine_file()?.as_bytes())?;
     json::publish(&found, &text::text(&found), json)?;
     Ok(ExitCode::SUCCESS)
@@ -55,15 +55,4 @@ fn default_path() -> Result<PathBuf> {
         folder::make(folder).with_context(cannot)?;
     }
     Ok(path)
-}
-
-fn measure(quick: bool) -> Result<Calibration> {
-    let bar = progress::bar(0, "{bar:30} {pos}/{len} steps: {msg}");
-    let found = turnwise_calibrate::measure(quick, &mut |step, done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-        bar.set_message(step.to_owned());
-    });
-    bar.finish_and_clear();
-    found
 }

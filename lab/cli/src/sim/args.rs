@@ -1,7 +1,6 @@
 //! The command line of `turnwise-lab sim`.
 
 use super::part::Part;
-use super::perturb::Schedule;
 use super::plan::{Axes, SEEDS};
 use super::range::Ranges;
 use super::setup;
@@ -10,6 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 use turnwise_bench::setting::Setting;
+use turnwise_sim::Perturb;
 
 /// Run the locks' own code on a simulated many-core machine
 ///
@@ -114,24 +114,24 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) nodes: Option<Ranges>,
     /// Simulated time to measure
-    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = simulated_time)]
-    pub(crate) duration: Duration,
+    #[arg(id = "duration", long = "duration", value_name = "TIME", default_value = "20ms")]
+    #[arg(value_parser = simulated_time)]
+    pub(crate) duration_ns: u64,
     /// Simulated warm-up time before it
-    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
-    pub(crate) warm_up: Duration,
+    #[arg(id = "warm_up", long = "warm-up", value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
+    pub(crate) warm_up_ns: u64,
     /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `--list`)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
     pub(crate) set: Vec<Setting>,
     /// Random seed; each cell's own is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
-    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: stall a thread on 0.1% of
-    /// operations for up to 50us; pct: stall threads, and run them at different speeds; or stalls:N:TIME
-    #[arg(long, value_name = "HOW", default_value = "none", value_parser = parsed::<Schedule>)]
+    /// Unlikely schedules, to hunt starvation, deadlock and livelock
+    #[arg(long, value_name = "HOW", default_value = "none")]
     pub(crate) perturb: Schedule,
     /// Report a cell as stuck if a thread waits for a lock for this long [default: never]
-    #[arg(long, value_name = "TIME", value_parser = simulated_time)]
-    pub(crate) starvation: Option<Duration>,
+    #[arg(id = "starvation", long = "starvation", value_name = "TIME", value_parser = simulated_time)]
+    pub(crate) starvation_ns: Option<u64>,
     /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -153,6 +153,29 @@ pub(crate) struct Flags {
     /// Print the machine's numbers and the source of each, and exit
     #[arg(long)]
     pub(crate) describe: bool,
+}
+
+/// A schedule that the machine alone would seldom make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Schedule {
+    /// That of the machine
+    None,
+    /// Stall a thread on 0.1% of operations for up to 50us
+    Stalls,
+    /// Stall threads, and run them at different speeds
+    Pct,
+}
+
+impl Schedule {
+    pub(crate) fn perturb(self) -> Perturb {
+        // Longer than a wait in a queue, shorter than a time slice.
+        let (per_million, max_ns) = (1000, 50_000);
+        match self {
+            Schedule::None => Perturb::None,
+            Schedule::Stalls => Perturb::Stalls { per_million, max_ns },
+            Schedule::Pct => Perturb::Pct { per_million, max_ns },
+        }
+    }
 }
 
 /// `1,2,4-8,10-80:10` and so on.
@@ -184,9 +207,10 @@ pub(crate) fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> std::result
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
-fn simulated_time(text: &str) -> std::result::Result<Duration, String> {
+/// Returns nanoseconds.
+fn simulated_time(text: &str) -> std::result::Result<u64, String> {
     let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write for example 500us or 20ms"))?;
-    if time > LONGEST { Err("more than an hour".to_owned()) } else { Ok(time) }
+    if time > LONGEST { Err("more than an hour".to_owned()) } else { Ok(time.as_nanos() as u64) }
 }
 
 impl Flags {
@@ -221,8 +245,8 @@ mod tests {
 
     #[test]
     fn times_have_units() {
-        assert_eq!(simulated_time("20ms"), Ok(Duration::from_millis(20)));
-        assert_eq!(simulated_time("1s 500us"), Ok(Duration::from_micros(1_000_500)));
+        assert_eq!(simulated_time("20ms"), Ok(20_000_000));
+        assert_eq!(simulated_time("1s 500us"), Ok(1_000_500_000));
         for text in ["20", "ms", "-1ms", "", "2h"] {
             assert!(simulated_time(text).is_err(), "{text}");
         }

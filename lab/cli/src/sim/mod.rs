@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
+//! | `args.rs`, `range.rs`, `part.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them, and `lists.jinja` |
 //! | `merge.rs` | parts of a sweep put together |
 //! | `record.rs`, `record_text.rs`, `record.jinja` | a recorded program instead of a workload |
@@ -23,7 +23,6 @@ mod hostile;
 mod html;
 mod merge;
 mod part;
-mod perturb;
 mod plan;
 mod range;
 mod record;
@@ -76,8 +75,8 @@ fn merged(args: &MergeArgs) -> Result<ExitCode> {
 fn swept(flags: &Flags) -> Result<ExitCode> {
     let setup = SweepSetup::new(flags)?;
     turnwise_bench::setting::hold(&flags.set)?;
-    let axes = flags.axes().or_default(setup.size());
-    let cells = plan::cells(&flags.locks(), &axes, setup.size(), flags.seed)?;
+    let axes = flags.axes().or_default(&setup.machine);
+    let cells = plan::cells(&flags.locks(), &axes, &setup.machine, flags.seed)?;
     let single = flags.trace.is_none() || cells.len() == 1;
     ensure!(single, "--trace shows one cell, this sweep has {}: name one lock and one number of CPUs", cells.len());
     let mut outputs = Outputs {
@@ -91,12 +90,12 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
     let mut report = setup.report(&axes, part, u32::try_from(cells.len())?);
     let cells = part.of(cells);
     if let (Some(output_file), [cell]) = (outputs.trace.take(), cells.as_slice()) {
-        let (cell, trace) = setup.run_traced(cell)?;
+        let (cell, trace) = setup.run(cell, true)?;
         trace.map_or(Ok(()), |trace| output_file.write(trace.as_bytes()))?;
         report.cells = vec![cell];
     } else {
         let jobs = flags.jobs.map_or_else(host_cpus, usize::from);
-        report.cells = sweep::run(&cells, jobs, |cell| setup.run(cell))?;
+        report.cells = sweep::run(&cells, jobs, |cell| Ok(setup.run(cell, false)?.0))?;
     }
     outputs.write(&report)
 }

@@ -2,6 +2,7 @@
 
 use super::range::Ranges;
 use anyhow::{Result, ensure};
+use turnwise_sim::spec::Machine;
 
 /// One simulated run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,41 +30,24 @@ pub(crate) struct Axes {
     pub(crate) threads: Option<Ranges>,
 }
 
-/// The size of a machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Size<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) cpus: u32,
-    pub(crate) nodes: u32,
-}
-
-impl Size<'_> {
-    fn cpus_per_node(&self) -> u32 {
-        self.cpus / self.nodes
-    }
-}
-
 impl Axes {
     /// Returns the axes, by default powers of two, and all CPUs.
-    pub(crate) fn or_default(self, size: Size<'_>) -> Axes {
+    pub(crate) fn or_default(self, machine: &Machine) -> Axes {
         if self != Axes::default() {
             return self;
         }
-        Axes { cpus: Some(Ranges(doubling(size.cpus))), ..Axes::default() }
+        Axes { cpus: Some(Ranges(doubling(machine.topology.cpus()))), ..Axes::default() }
     }
 
     /// Returns the flags that state the same.
-    pub(crate) fn flags(&self) -> Vec<String> {
+    pub(crate) fn flags(&self) -> impl Iterator<Item = (&'static str, String)> {
         let axes = [("--cpus", &self.cpus), ("--nodes", &self.nodes), ("--threads", &self.threads)];
-        axes.into_iter()
-            .filter_map(|(flag, counts)| Some([flag.to_owned(), counts.as_ref()?.to_string()]))
-            .flatten()
-            .collect()
+        axes.into_iter().filter_map(|(flag, counts)| Some((flag, counts.as_ref()?.to_string())))
     }
 
     /// Numbers of CPUs, in order.
-    fn cpu_counts(&self, size: Size<'_>) -> Result<Vec<u32>> {
-        let Size { name, cpus, nodes } = size;
+    fn cpu_counts(&self, machine: &Machine) -> Result<Vec<u32>> {
+        let (name, cpus, nodes) = (&machine.name, machine.topology.cpus(), machine.topology.nodes);
         let fit = |counts: &Ranges, all: u32, what: &str| {
             let beyond = counts.0.iter().find(|&&count| count > all);
             ensure!(beyond.is_none(), "{name} has {all} {what}, not {}", beyond.unwrap_or(&0));
@@ -73,7 +57,7 @@ impl Axes {
             (Some(counts), _) => fit(counts, cpus, "CPUs").map(|()| counts.0.clone()),
             (None, Some(counts)) => {
                 fit(counts, nodes, "nodes")?;
-                Ok(counts.0.iter().map(|count| count * size.cpus_per_node()).collect())
+                Ok(counts.0.iter().map(|count| count * (cpus / nodes)).collect())
             }
             (None, None) => Ok(vec![cpus]),
         }
@@ -90,8 +74,8 @@ pub(crate) fn doubling(most: u32) -> Vec<u32> {
 ///
 /// # Errors
 /// The machine is smaller.
-pub(crate) fn cells(locks: &[String], axes: &Axes, size: Size<'_>, seed: u64) -> Result<Vec<CellPlan>> {
-    let cpu_counts = axes.cpu_counts(size)?;
+pub(crate) fn cells(locks: &[String], axes: &Axes, machine: &Machine, seed: u64) -> Result<Vec<CellPlan>> {
+    let cpu_counts = axes.cpu_counts(machine)?;
     let mut cells = Vec::new();
     for lock in locks {
         for &cpus in &cpu_counts {
@@ -127,8 +111,12 @@ fn seed_of(seed: u64, index: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use turnwise_sim::spec;
 
-    const SIZE: Size<'static> = Size { name: "m", cpus: 80, nodes: 8 };
+    /// Returns one with 80 CPUs on 8 nodes.
+    fn westmere() -> Machine {
+        spec::load("westmere-ex-80").unwrap()
+    }
 
     fn axes(cpus: Option<&str>, nodes: Option<&str>, threads: Option<&str>) -> Axes {
         let ranges = |text: Option<&str>| text.map(|text| text.parse().unwrap());
@@ -136,7 +124,7 @@ mod tests {
     }
 
     fn shapes(axes: &Axes) -> Vec<(u32, u32, bool)> {
-        let cells = cells(&["a".to_owned()], axes, SIZE, 1).unwrap();
+        let cells = cells(&["a".to_owned()], axes, &westmere(), 1).unwrap();
         cells.iter().map(|cell| (cell.cpus, cell.threads, cell.pinned)).collect()
     }
 
@@ -151,26 +139,28 @@ mod tests {
 
     #[test]
     fn the_default_reaches_the_whole_machine() {
-        let cpus = |size| Axes::default().or_default(size).cpus.unwrap().to_string();
-        assert_eq!(cpus(SIZE), "1,2,4,8,16,32,64,80");
-        assert_eq!(cpus(Size { cpus: 4, nodes: 1, ..SIZE }), "1,2,4");
-        assert_eq!(cpus(Size { cpus: 1, nodes: 1, ..SIZE }), "1");
+        let cpus = |machine: &Machine| Axes::default().or_default(machine).cpus.unwrap().to_string();
+        assert_eq!(cpus(&westmere()), "1,2,4,8,16,32,64,80");
+        assert_eq!(cpus(&spec::load("desktop-4").unwrap()), "1,2,4");
+        assert_eq!(doubling(1), [1]);
         let given = axes(None, None, Some("3"));
-        assert_eq!(given.clone().or_default(SIZE), given);
-        assert_eq!(axes(Some("1-3"), None, Some("9")).flags(), ["--cpus", "1,2,3", "--threads", "9"]);
+        assert_eq!(given.clone().or_default(&westmere()), given);
+        let given = axes(Some("1-3"), None, Some("9"));
+        let flags: Vec<_> = given.flags().collect();
+        assert_eq!(flags, [("--cpus", "1,2,3".to_owned()), ("--threads", "9".to_owned())]);
     }
 
     #[test]
     fn a_smaller_machine_is_named() {
-        let complaint = |axes: &Axes| cells(&["a".to_owned()], axes, SIZE, 1).unwrap_err().to_string();
-        assert_eq!(complaint(&axes(Some("80-90"), None, None)), "m has 80 CPUs, not 81");
-        assert_eq!(complaint(&axes(None, Some("9"), None)), "m has 8 nodes, not 9");
+        let complaint = |axes: &Axes| cells(&["a".to_owned()], axes, &westmere(), 1).unwrap_err().to_string();
+        assert_eq!(complaint(&axes(Some("80-90"), None, None)), "westmere-ex-80 has 80 CPUs, not 81");
+        assert_eq!(complaint(&axes(None, Some("9"), None)), "westmere-ex-80 has 8 nodes, not 9");
     }
 
     #[test]
     fn every_cell_has_its_seed_and_one_cell_has_the_sweeps() {
         let locks = ["a".to_owned(), "b".to_owned()];
-        let cells = cells(&locks, &axes(Some("1-80"), None, None), SIZE, 7).unwrap();
+        let cells = cells(&locks, &axes(Some("1-80"), None, None), &westmere(), 7).unwrap();
         assert_eq!(cells.len(), 160);
         assert_eq!(cells[0].seed, 7);
         let mut seeds: Vec<u64> = cells.iter().map(|cell| cell.seed).collect();

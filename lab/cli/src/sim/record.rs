@@ -85,10 +85,10 @@ pub(super) fn run(flags: &Flags) -> Result<ExitCode> {
     let own = recorded_on(&flags.recorded_on)?;
     let asked = asked(flags, own.as_ref(), program.replay.threads())?;
     let bar = progress::bar(asked.len() + 1, "{pos}/{len} replays {wide_bar} {elapsed_precise}");
-    let own_lock = own_lock(&program.replay.trace().policy);
+    let own_lock = own_lock(&program.recorded.policy);
     let check = match &own {
         Some(machine) => {
-            let cpus = program.replay.trace().cpus.min(machine.topology.cpus());
+            let cpus = program.recorded.cpus.min(machine.topology.cpus());
             let name = &machine.name;
             let prediction = program.replay.as_recorded(machine, cpus, own_lock, flags.seed);
             let prediction = prediction.with_context(|| format!("{own_lock} on {cpus} CPUs of {name}, as recorded"))?;
@@ -168,8 +168,8 @@ impl Program {
         let recorded = Recorded {
             command: profile.program.command.clone(),
             machine: profile.program.machine.clone(),
-            policy: trace.policy.clone(),
-            cpus: trace.cpus,
+            policy: profile.program.policy.clone(),
+            cpus: profile.program.cpus.max(1),
             threads: replay.threads(),
             seconds: replay.recorded_ns() / 1e9,
             acquisitions: replay.acquisitions(),

@@ -1,23 +1,24 @@
 //! The setup of a sweep, and one of its cells.
 
-use super::args::Flags;
+use super::args::{Flags, Schedule};
 use super::part::Part;
-use super::plan::{Axes, CellPlan, Size};
+use super::plan::{Axes, CellPlan};
+use super::range::Ranges;
 use super::trace;
 use crate::document;
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use turnwise_bench::setting;
 use turnwise_calibrate::here_path;
 use turnwise_forecast::order;
 use turnwise_present::figures::duration;
+use turnwise_sim::MAX_THREADS;
 use turnwise_sim::spec::{self, Machine};
-use turnwise_sim::{MAX_THREADS, Perturb};
 use turnwise_simbench::report::{Cell, FORMAT, SimMachine, SimReport};
 use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
 
@@ -31,14 +32,11 @@ pub(crate) const DEFAULT_MACHINE: &str = "westmere-ex-80";
 /// The machine that `turnwise-lab calibrate` measured.
 pub(crate) const HERE: &str = "here";
 
-/// A sweep's machine, workload and times.
+/// A sweep's machine and workload.
 pub(crate) struct SweepSetup<'a> {
     flags: &'a Flags,
-    machine: Arc<Machine>,
+    pub(crate) machine: Arc<Machine>,
     workload: Workload,
-    duration_ns: u64,
-    warm_up_ns: u64,
-    starvation_ns: Option<u64>,
 }
 
 impl SweepSetup<'_> {
@@ -48,22 +46,8 @@ impl SweepSetup<'_> {
         let locks = flags.locks();
         let twice = locks.iter().enumerate().find(|(place, lock)| locks[..*place].contains(lock));
         ensure!(twice.is_none(), "--lock names {} twice", twice.map_or("", |(_, lock)| lock));
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).context("the time is too long");
-        let duration_ns = nanoseconds(flags.duration)?;
-        ensure!(duration_ns > 0, "--duration must be above zero");
-        Ok(SweepSetup {
-            flags,
-            machine: Arc::new(machine(flags.machine()?)?),
-            workload: flags.workload.parse()?,
-            duration_ns,
-            warm_up_ns: nanoseconds(flags.warm_up)?,
-            starvation_ns: flags.starvation.map(nanoseconds).transpose()?,
-        })
-    }
-
-    pub(crate) fn size(&self) -> Size<'_> {
-        let topology = &self.machine.topology;
-        Size { name: &self.machine.name, cpus: topology.cpus(), nodes: topology.nodes }
+        ensure!(flags.duration_ns > 0, "--duration must be above zero");
+        Ok(SweepSetup { flags, machine: Arc::new(machine(flags.machine()?)?), workload: flags.workload.parse()? })
     }
 
     /// Checks that these cells can be run at all.
@@ -78,40 +62,31 @@ impl SweepSetup<'_> {
         Ok(())
     }
 
-    fn plan(&self, cell: &CellPlan) -> Result<Plan> {
-        let lock = SimLock::find(&cell.lock)?;
-        Ok(Plan {
-            cpus: (0..cell.cpus).collect(),
-            threads: cell.threads,
-            pinned: cell.pinned,
-            warm_up_ns: self.warm_up_ns,
-            duration_ns: self.duration_ns,
-            perturb: self.flags.perturb.0,
-            starvation_ns: self.starvation_ns,
-            ..Plan::new(Arc::clone(&self.machine), lock, self.workload.clone(), cell.seed)
-        })
-    }
-
-    /// Runs one cell.
+    /// Runs one cell. With a trace the second is a document, unless the cell got stuck.
     ///
     /// # Errors
     /// The lock broke its guarantee.
-    pub(crate) fn run(&self, cell: &CellPlan) -> Result<Cell> {
-        Ok(self.finished(cell, run::run(&self.plan(cell)?)?.cell))
-    }
-
-    /// Runs the cell with a trace, as a document; `None` if the cell got stuck.
-    ///
-    /// # Errors
-    /// As [`SweepSetup::run`].
-    pub(crate) fn run_traced(&self, plan: &CellPlan) -> Result<(Cell, Option<String>)> {
-        let Run { cell, trace } = run::run(&Plan { traced: true, ..self.plan(plan)? })?;
-        let end_ps = (self.warm_up_ns + self.duration_ns) * spec::NS;
+    pub(crate) fn run(&self, cell: &CellPlan, traced: bool) -> Result<(Cell, Option<String>)> {
+        let flags = self.flags;
+        let lock = SimLock::find(&cell.lock)?;
+        let plan = Plan {
+            cpus: (0..cell.cpus).collect(),
+            threads: cell.threads,
+            pinned: cell.pinned,
+            warm_up_ns: flags.warm_up_ns,
+            duration_ns: flags.duration_ns,
+            perturb: flags.perturb.perturb(),
+            starvation_ns: flags.starvation_ns,
+            traced,
+            ..Plan::new(Arc::clone(&self.machine), lock, self.workload.clone(), cell.seed)
+        };
+        let Run { cell: ran, trace } = run::run(&plan)?;
+        let end_ps = (flags.warm_up_ns + flags.duration_ns) * spec::NS;
         let document = trace.map(|trace| {
             let end_ps = trace.events.last().map_or(end_ps, |event| event.ps.max(end_ps));
             trace::chrome(&trace.events, &trace.locks, end_ps)
         });
-        Ok((self.finished(plan, cell), document))
+        Ok((self.finished(cell, ran), document))
     }
 
     /// Adds what only the sweep knows.
@@ -124,29 +99,27 @@ impl SweepSetup<'_> {
     }
 
     fn replay(&self, plan: &CellPlan) -> String {
-        let cpus = ["--cpus".to_owned(), plan.cpus.to_string()];
-        let threads =
-            [(!plan.pinned).then_some("--threads".to_owned()), (!plan.pinned).then(|| plan.threads.to_string())];
-        let axes = cpus.into_iter().chain(threads.into_iter().flatten()).collect();
-        self.command_of(std::slice::from_ref(&plan.lock), axes, plan.seed)
+        let one = |count| Some(Ranges(vec![count]));
+        let threads = if plan.pinned { None } else { one(plan.threads) };
+        let axes = Axes { cpus: one(plan.cpus), nodes: None, threads };
+        self.command_of(std::slice::from_ref(&plan.lock), &axes, plan.seed)
     }
 
-    fn command_of(&self, locks: &[String], axes: Vec<String>, seed: u64) -> String {
+    fn command_of(&self, locks: &[String], axes: &Axes, seed: u64) -> String {
         let mut words = vec!["turnwise-lab".to_owned(), "sim".to_owned()];
         let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
         flag("--machine", self.flags.machines.first().map_or(DEFAULT_MACHINE, String::as_str).to_owned());
         flag("--lock", locks.join(","));
         flag("--workload", self.workload.text.clone());
-        for pair in axes.chunks(2) {
-            flag(&pair[0], pair[1].clone());
-        }
-        flag("--duration", duration(self.duration_ns));
-        flag("--warm-up", duration(self.warm_up_ns));
+        axes.flags().for_each(|(name, counts)| flag(name, counts));
+        flag("--duration", duration(self.flags.duration_ns));
+        flag("--warm-up", duration(self.flags.warm_up_ns));
         flag("--seed", seed.to_string());
-        if self.flags.perturb.0 != Perturb::None {
-            flag("--perturb", self.flags.perturb.to_string());
+        let perturb = self.flags.perturb;
+        if let Some(value) = perturb.to_possible_value().filter(|_| perturb != Schedule::None) {
+            flag("--perturb", value.get_name().to_owned());
         }
-        if let Some(ns) = self.starvation_ns {
+        if let Some(ns) = self.flags.starvation_ns {
             flag("--starvation", duration(ns));
         }
         for setting in &self.flags.set {
@@ -159,12 +132,12 @@ impl SweepSetup<'_> {
     pub(crate) fn report(&self, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
         SimReport {
             format: FORMAT.to_owned(),
-            command: self.command_of(&self.flags.locks(), axes.flags(), self.flags.seed),
+            command: self.command_of(&self.flags.locks(), axes, self.flags.seed),
             commit: turnwise_present::machine::commit(),
             machine: SimMachine::of(&self.machine),
             workload: self.workload.text.clone(),
-            duration_ns: self.duration_ns,
-            warm_up_ns: self.warm_up_ns,
+            duration_ns: self.flags.duration_ns,
+            warm_up_ns: self.flags.warm_up_ns,
             seed: self.flags.seed,
             part: (part.k, part.n),
             cells_in_all,

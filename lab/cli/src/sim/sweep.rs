@@ -28,14 +28,14 @@ pub(crate) fn run(
 #[cfg(test)]
 mod tests {
     use super::super::fixture;
-    use super::super::plan::{Axes, Size, cells};
+    use super::super::plan::{Axes, cells};
     use super::*;
     use anyhow::bail;
 
     fn plans() -> Vec<CellPlan> {
-        let size = Size { name: "m", cpus: 80, nodes: 8 };
+        let machine = turnwise_sim::spec::load("westmere-ex-80").unwrap();
         let axes = Axes { cpus: Some("1,40,2-9".parse().unwrap()), ..Axes::default() };
-        cells(&["a".to_owned(), "b".to_owned()], &axes, size, 1).unwrap()
+        cells(&["a".to_owned(), "b".to_owned()], &axes, &machine, 1).unwrap()
     }
 
     #[test]

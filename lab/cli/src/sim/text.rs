@@ -2,11 +2,10 @@
 
 use super::curves::{Curves, Series};
 use crate::document::{self, Style};
-use crate::picture::letters;
+use crate::picture::letters::{self, Curve};
 use serde::Serialize;
 use turnwise_present::figures::short;
 use turnwise_profile::text::shortened;
-use turnwise_reproduce::report::{Plot, Series as Letters};
 use turnwise_simbench::report::{Cell, Figures, ProfileRow, SimReport};
 
 const WIDTH: usize = 100;
@@ -114,24 +113,14 @@ fn beyond_a_node(report: &SimReport, line: &Series) -> Option<f64> {
 
 /// Draws operations per second over CPUs or threads; nothing if no curve has two points.
 fn plot(report: &SimReport, curves: &Curves) -> Vec<String> {
-    let series: Vec<Letters> = curves
-        .series
-        .iter()
-        .map(|line| {
-            let points = line.points(report, curves.axis);
-            let points = points.iter().map(|&(x, figures)| (f64::from(x), figures.ops_per_s)).collect();
-            Letters { name: line.name.clone(), published: false, points }
-        })
-        .collect();
-    let moves = series.iter().any(|line| line.points.len() > 1 && line.points.iter().any(|point| point.1 > 0.0));
-    let y = format!("operations per second, by {}", curves.axis.title());
-    let plot = Plot { title: String::new(), x: String::new(), y, series };
-    let mut lines = if moves { letters::lines(&plot) } else { Vec::new() };
-    if let Some(legend) = lines.pop() {
-        let wrapped = textwrap::wrap(&legend, textwrap::Options::new(WIDTH).subsequent_indent("          "));
-        lines.extend(wrapped.into_iter().map(std::borrow::Cow::into_owned));
-    }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    let drawn = |line: &Series| {
+        let points = line.points(report, curves.axis);
+        points.into_iter().map(|(x, figures)| (f64::from(x), figures.ops_per_s)).collect::<Vec<_>>()
+    };
+    let drawn: Vec<Curve<'_>> = curves.series.iter().map(|line| (line.name.as_str(), drawn(line))).collect();
+    let moves = drawn.iter().any(|(_, points)| points.len() > 1 && points.iter().any(|point| point.1 > 0.0));
+    let title = format!("operations per second, by {}", curves.axis.title());
+    if moves { letters::lines(&title, &drawn) } else { Vec::new() }
 }
 
 fn profile_line(row: &ProfileRow) -> String {

@@ -44,7 +44,7 @@ fn a_short_run_writes_all_files() {
     assert!(page.starts_with("<!doctype html>") && page.contains("<h2>read: 1 reader"), "{page}");
     expect_complaint(2, &["bench", "--from", shown(&markdown)], &["r.md", "not a report"]);
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
-    assert_eq!(report["format"], "turnwise-bench/2");
+    assert_eq!(report["format"], "turnwise-bench/3");
     assert_eq!(report["subject"], "seqlock");
     assert_eq!(report["scenarios"][0]["locks"][0]["name"], "seqrwlock");
     let markdown = std::fs::read_to_string(markdown).unwrap();

@@ -200,7 +200,7 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     refused(&["--duration", "0s"], &["above zero"]);
     refused(&["--workload", "thight"], &["thight"]);
     refused(&["--workload", "100/100,writers=2", "--lock", "rwsem", "--cpus", "1"], &["more than 1 threads"]);
-    refused(&["--perturb", "much"], &["none, stalls or pct"]);
+    refused(&["--perturb", "much"], &["none, stalls, pct"]);
     refused(&["--partition", "3/2"], &["no part 3", "1/2 to 2/2"]);
     refused(&["--partition", "0/2"], &["no part 0"]);
     refused(&["--partition", "two"], &["k/n"]);
