@@ -5,7 +5,7 @@ use super::model::LockView;
 use std::sync::Arc;
 use turnwise_live::{Lock, Site};
 
-/// A lock's waits that have ended, as the reader returns them: if unchanged, the same object as at the previous look.
+/// A lock's waits that have ended, as the reader returns them.
 pub(super) type Ended = Arc<Lock>;
 
 /// The counts of a lock since its program began.
