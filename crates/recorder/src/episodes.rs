@@ -2,8 +2,8 @@
 
 use crate::holder::Holder;
 use crate::mapping::add;
-use crate::sampling::Sampling;
-use crate::writer::{Cursor, Writer, one_in};
+use crate::state::State;
+use crate::writer::{Cursor, one_in};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Entry, Episode, Ref};
@@ -15,19 +15,19 @@ pub(crate) struct Episodes {
     under_way: Cell<Option<&'static Episode>>,
 }
 
-impl Episodes {
+impl State {
     /// Keeps the wait individually, if there is room. As room gets scarce, it keeps a part of the waits, so that the
     /// end of a long run is also covered.
-    pub(crate) fn begin(
+    pub(crate) fn begin_episode(
         &self,
-        (writer, sampling): (&Writer, &Sampling),
         entry: &'static Entry,
         stack: Option<(Ref, u32)>,
         holder: Option<Holder>,
     ) -> Option<&'static Episode> {
+        let State { writer, sampling, episodes, .. } = self;
         let one_in = one_in(&writer.mapping().header().episode_pages);
         let kept = one_in.is_some_and(|one_in| sampling.waits.get().is_multiple_of(one_in));
-        let taken = kept.then(|| self.cursor.take::<Episode>(writer, ChunkKind::Episodes)).flatten();
+        let taken = kept.then(|| episodes.cursor.take::<Episode>(writer, ChunkKind::Episodes)).flatten();
         let Some(episode) = taken else {
             add(&writer.record().dropped, 1);
             return None;
@@ -38,25 +38,24 @@ impl Episodes {
         Some(episode)
     }
 
+    /// Returns an episode that the thread keeps for brief waits: its entry is 0 between them, and readers skip it.
+    pub(crate) fn brief_episode(&self, entry: &'static Entry) -> Option<&'static Episode> {
+        let begin = || {
+            let episode = self.begin_episode(entry, None, None)?;
+            episode.entry.store(0, Relaxed);
+            self.episodes.publish();
+            Some(episode)
+        };
+        let under_way = &self.episodes.under_way;
+        under_way.set(under_way.get().or_else(begin));
+        under_way.get().inspect(|episode| episode.thread.store(self.writer.index(), Relaxed))
+    }
+}
+
+impl Episodes {
     /// Counts the last episode begun: from now on the reader reads it.
     pub(crate) fn publish(&self) {
         self.cursor.publish();
-    }
-
-    /// Returns an episode that the thread keeps for brief waits: its entry is 0 between them, and readers skip it.
-    pub(crate) fn for_brief_waits(
-        &self,
-        (writer, sampling): (&Writer, &Sampling),
-        entry: &'static Entry,
-    ) -> Option<&'static Episode> {
-        let begin = || {
-            let episode = self.begin((writer, sampling), entry, None, None)?;
-            episode.entry.store(0, Relaxed);
-            self.publish();
-            Some(episode)
-        };
-        self.under_way.set(self.under_way.get().or_else(begin));
-        self.under_way.get().inspect(|episode| episode.thread.store(writer.index(), Relaxed))
     }
 
     /// Returns whether this is the episode that shows brief waits.

@@ -12,8 +12,7 @@
 //! |---|---|
 //! | `exports/` | the symbols that programs see |
 //! | `real.rs` | the next library's functions |
-//! | `acquire.rs` | wraps lock calls: immediate, or after a wait |
-//! | `brief.rs` | short and frequent waits |
+//! | `acquire.rs`, `wait.rs` | wraps lock calls: immediate, or after a wait |
 //! | `alone.rs` | single-threaded programs |
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
 //! | `sleep.rs` | wraps other calls that sleep, and those that wake |
@@ -38,7 +37,6 @@ extern crate std as _;
 
 mod acquire;
 mod alone;
-mod brief;
 mod clock;
 mod cond;
 mod detail;
@@ -68,5 +66,6 @@ mod state;
 mod steps;
 mod table;
 mod tls;
+mod wait;
 mod waits;
 mod writer;
