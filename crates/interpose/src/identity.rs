@@ -34,9 +34,9 @@ fn hash(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Returns the loader's name of a file, truncated to `N` - 1 bytes. A relative name passed to `dlopen` is made absolute,
-/// if there is room and the program has not changed its working directory since: otherwise the build id identifies it. A
-/// name without a slash is the kernel's own. `may_ask`: system calls may be made.
+/// Returns the loader's name of a file, truncated to `N` - 1 bytes. A relative name passed to `dlopen` is made
+/// absolute, if there is room and the program has not changed its working directory since: otherwise the build id
+/// identifies it. A name without a slash is the kernel's own. `may_ask`: system calls may be made.
 pub fn whole_name<const N: usize>(name: &[u8], may_ask: bool) -> Text<N> {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
