@@ -39,8 +39,8 @@ impl Filtering {
 }
 
 /// Defines both functions for a library: they call `$before`, a `fn(Filtering)`, then the next library's: `prctl` calls
-/// `$prctl`, and `syscall` jumps to the function whose address is in `$syscall`. `$futex`, an `AtomicPtr`, is null or the
-/// function that takes the calls of `syscall` for a futex: a C function of seven integers.
+/// `$prctl`, and `syscall` jumps to the function whose address is in `$syscall`. `$futex`, an `AtomicPtr`, is null or
+/// the function that takes the calls of `syscall` for a futex: a C function of seven integers.
 #[macro_export]
 macro_rules! filters {
     ($before:path, $prctl:path, $syscall:path, $futex:path) => {

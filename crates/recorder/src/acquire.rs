@@ -309,13 +309,13 @@ pub(crate) fn unlock(class: Class, address: u64, unlock: impl FnOnce() -> c_int)
         Some(state) if state.locks.pop(address) => unlock(),
         // A thread may begin by releasing what another took.
         None if !is_new_thread() => unlock(),
-        _ => unlock_counting(class, address, unlock),
+        _ => unlock_counting(address, class, unlock),
     }
 }
 
 /// Releases the lock if the thread has since taken others, or if there is something to count.
 #[inline(never)]
-extern "C" fn unlock_counting(class: Class, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+extern "C" fn unlock_counting(address: u64, class: Class, unlock: impl FnOnce() -> c_int) -> c_int {
     let pending = enter().and_then(|state| {
         state.watch_release(class, address);
         state.take_out(address)

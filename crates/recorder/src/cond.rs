@@ -4,8 +4,8 @@
 use crate::acquire;
 use crate::detail::{self, HoldClass, Limit};
 use crate::events::Events;
-use crate::hold::HoldInfo;
 use crate::mapping::add;
+use crate::notes::HoldInfo;
 use crate::state::{State, enter};
 use crate::{clock, memory};
 use core::ffi::c_void;

@@ -16,7 +16,7 @@
 //! | `alone.rs` | single-threaded programs |
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
 //! | `sleep.rs` | wraps other calls that sleep, and those that wake |
-//! | `hold.rs` | which locks a thread holds, for how long, in which order |
+//! | `hold.rs`, `notes.rs` | which locks a thread holds, for how long, in which order |
 //! | `misuse.rs` | what POSIX forbids to do with mutexes |
 //! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |
@@ -54,6 +54,7 @@ mod mapping;
 mod memory;
 mod misuse;
 mod modules;
+mod notes;
 mod process;
 mod real;
 mod replaced;

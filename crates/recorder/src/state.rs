@@ -3,10 +3,10 @@
 
 use crate::episodes::Episodes;
 use crate::held::HeldLocks;
-use crate::hold::HoldNotes;
 use crate::holder::Peer;
 use crate::journal::Journal;
 use crate::mapping::add;
+use crate::notes::HoldNotes;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;

@@ -7,17 +7,17 @@
 
 use crate::acquire::{Acquisition, count_failure, has};
 use crate::detail::HoldClass;
-use crate::episodes;
 use crate::events::Events;
 use crate::holder::{self, Holder, SEARCH_ONE_IN};
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
 use crate::state::{State, enter};
 use crate::waits::{self, PastWaits, Waited};
+use crate::writer::one_in;
 use crate::{clock, locks, memory, process, stacks};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
+use turnwise_recording::{ACQUIRED, ChunkKind, Entry, Episode, Op, Ref};
 
 /// A wait under way.
 struct Wait {
@@ -146,7 +146,7 @@ impl Wait {
                 waited.stack = late_stack(state, site, ticks);
                 waited.holder = state.process().peers.lately(owner, address);
                 if let Some(episode) = self.episode {
-                    episodes::describe(episode, waited.stack, waited.holder);
+                    describe(episode, waited.stack, waited.holder);
                 }
                 state.episodes.keep_brief_wait();
             }
@@ -183,4 +183,50 @@ fn take_stack(state: &State, site: u64, stands_for: u32) -> Option<(Ref, u32)> {
     let (_, first) = Op::split(site)?;
     let stack = stacks::take(&state.writer, first);
     (stack != 0).then_some((stack, stands_for))
+}
+
+impl State {
+    /// Keeps the wait individually, if there is room. As room gets scarce, it keeps a part of the waits, so that the
+    /// end of a long run is also covered.
+    pub(crate) fn begin_episode(
+        &self,
+        entry: &'static Entry,
+        stack: Option<(Ref, u32)>,
+        holder: Option<Holder>,
+    ) -> Option<&'static Episode> {
+        let State { writer, sampling, episodes, .. } = self;
+        let one_in = one_in(&writer.mapping().header().episode_pages);
+        let kept = one_in.is_some_and(|one_in| sampling.waits.get().is_multiple_of(one_in));
+        let taken = kept.then(|| episodes.cursor.take::<Episode>(writer, ChunkKind::Episodes)).flatten();
+        let Some(episode) = taken else {
+            add(&writer.record().dropped, 1);
+            return None;
+        };
+        episode.entry.store(writer.mapping().place_of(entry), Relaxed);
+        episode.thread.store(writer.index(), Relaxed);
+        describe(episode, stack, holder);
+        Some(episode)
+    }
+
+    /// Returns an episode that the thread keeps for brief waits: its entry is 0 between them, and readers skip it.
+    pub(crate) fn brief_episode(&self, entry: &'static Entry) -> Option<&'static Episode> {
+        let begin = || {
+            let episode = self.begin_episode(entry, None, None)?;
+            episode.entry.store(0, Relaxed);
+            self.episodes.publish();
+            Some(episode)
+        };
+        let under_way = &self.episodes.under_way;
+        under_way.set(under_way.get().or_else(begin));
+        under_way.get().inspect(|episode| episode.thread.store(self.writer.index(), Relaxed))
+    }
+}
+
+/// Notes the stack of the wait, and the lock's holder.
+fn describe(episode: &Episode, stack: Option<(Ref, u32)>, holder: Option<Holder>) {
+    episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
+    if let Some(holder) = holder {
+        episode.holder.store(holder.thread + 1, Relaxed);
+        episode.holder_site.store(holder.site, Relaxed);
+    }
 }
