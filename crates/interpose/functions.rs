@@ -56,8 +56,6 @@ functions! { $ // stands for itself in the macro that is made
         pthread_spin_unlock(lock: c::Spin);
         pthread_create(id: c::Thread, with: *const libc::pthread_attr_t, run: c::Routine, argument: *mut libc::c_void);
         dlclose(handle: *mut libc::c_void);
-    }
-    plain "GLIBC_2.2.5" "GLIBC_2.34" {
         sem_wait(semaphore: c::Semaphore);
         sem_timedwait(semaphore: c::Semaphore, at: c::Time);
         sem_post(semaphore: c::Semaphore);
@@ -121,7 +119,7 @@ functions! { $ // stands for itself in the macro that is made
         pthread_cond_broadcast_2_2_5(cond: c::Cond);
     }
     passing "GLIBC_2.2.5" {
-        prctl(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> libc::c_long;
+        prctl(option: libc::c_int, a: usize, b: usize, c: usize, d: usize);
         syscall(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize) -> libc::c_long;
     }
     start "GLIBC_2.2.5" { execve(); execv(); execvp(); execl(); execlp(); execle(); fexecve(); }

@@ -1,8 +1,12 @@
 //! Statistics of the waits for the program's locks: `tw_stats_start`, `tw_stats_each`.
 
+extern crate std;
+
 use crate::result::{TW_INVALID, TW_OK, tw_result};
 use core::ffi::c_void;
-use turnwise_live::{Kind, Lock, Snapshot, own, unnumbered};
+use std::collections::BTreeMap;
+use std::vec::Vec;
+use turnwise_live::{Kind, Snapshot, Totals, own, unnumbered};
 
 /// The way in which threads wait for a lock.
 #[repr(C)]
@@ -76,61 +80,41 @@ pub unsafe extern "C" fn tw_stats_each(
 }
 
 /// The locks of a snapshot: those with waits that have ended, then those that threads wait for the first time.
-fn all(snapshot: &Snapshot) -> impl Iterator<Item = tw_lock_stats> {
-    let ended = snapshot.locks.iter().filter_map(|lock| ended(lock, waiting(snapshot, lock.address, lock.kind)));
-    let waits = snapshot.threads.iter().enumerate().filter_map(|(place, thread)| Some((place, thread.waiting?)));
-    let first = waits.filter_map(|(place, wait)| {
-        let is_same = |lock: u64, kind: Kind| (lock, kind) == (wait.lock, wait.kind);
-        let mut before = snapshot.threads[..place].iter().filter_map(|thread| thread.waiting);
-        let is_reported = snapshot.locks.iter().any(|lock| is_same(lock.address, lock.kind))
-            || before.any(|other| is_same(other.lock, other.kind));
-        let none = none(wait.lock, wait.kind, waiting(snapshot, wait.lock, wait.kind));
-        none.filter(|_| !is_reported)
-    });
-    ended.chain(first)
+fn all(snapshot: &Snapshot) -> Vec<tw_lock_stats> {
+    let mut waiting: BTreeMap<(u64, Kind), u32> = BTreeMap::new();
+    for wait in snapshot.threads.iter().filter_map(|thread| thread.waiting) {
+        *waiting.entry((wait.lock, wait.kind)).or_default() += 1;
+    }
+    let mut all = Vec::new();
+    for lock in &snapshot.locks {
+        let waiting = waiting.remove(&(lock.address, lock.kind)).unwrap_or(0);
+        all.extend(stats(lock.address, lock.kind, waiting, lock.totals));
+    }
+    all.extend(waiting.into_iter().filter_map(|((lock, kind), count)| stats(lock, kind, count, Totals::default())));
+    all
 }
 
-/// How many threads wait for a lock.
-fn waiting(snapshot: &Snapshot, lock: u64, kind: Kind) -> u32 {
-    let waits = snapshot.threads.iter().filter_map(|thread| thread.waiting);
-    let count = waits.filter(|wait| (wait.lock, wait.kind) == (lock, kind)).count();
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// A lock for which no wait has ended.
-fn none(lock: u64, kind: Kind, waiting: u32) -> Option<tw_lock_stats> {
+/// The statistics of a lock.
+fn stats(lock: u64, kind: Kind, waiting: u32, totals: Totals) -> Option<tw_lock_stats> {
     let kind = match kind {
         Kind::Mutex => TW_WAIT_MUTEX,
         Kind::Read => TW_WAIT_READ,
         Kind::Write => TW_WAIT_WRITE,
         _ => return None,
     };
+    let lock = core::ptr::without_provenance(usize::try_from(unnumbered(lock)).ok()?);
+    let Totals { waits, wait_ns, longest_ns, sleeps, steals, handoffs, gave_up, histogram } = totals;
     Some(tw_lock_stats {
-        lock: core::ptr::without_provenance(usize::try_from(unnumbered(lock)).ok()?),
+        lock,
         kind,
         waiting,
-        waits: 0,
-        gave_up: 0,
-        wait_ns: 0,
-        longest_ns: 0,
-        sleeps: 0,
-        steals: 0,
-        handoffs: 0,
-        histogram: [0; 32],
-    })
-}
-
-/// A lock for which waits have ended.
-fn ended(lock: &Lock, waiting: u32) -> Option<tw_lock_stats> {
-    Some(tw_lock_stats {
-        waits: lock.waits,
-        gave_up: lock.gave_up,
-        wait_ns: lock.wait_ns,
-        longest_ns: lock.longest_ns,
-        sleeps: lock.sleeps,
-        steals: lock.steals,
-        handoffs: lock.handoffs,
-        histogram: lock.histogram,
-        ..none(lock.address, lock.kind, waiting)?
+        waits,
+        gave_up,
+        wait_ns,
+        longest_ns,
+        sleeps,
+        steals,
+        handoffs,
+        histogram,
     })
 }

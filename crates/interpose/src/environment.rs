@@ -50,16 +50,17 @@ fn is_secure(environment: *const *const c_char) -> bool {
     }
 }
 
+/// Returns whether a library whose name contains this is preloaded.
+pub fn is_preloaded(name: &str) -> bool {
+    let preloaded = variable("LD_PRELOAD").map_or(&[][..], |list| list.to_bytes());
+    preloaded.windows(name.len()).any(|part| part == name.as_bytes())
+}
+
 /// Returns the tool of valgrind that checks this process for races, if there is one: `helgrind` or `drd`. These tools
 /// see only the C library's locks.
 pub fn race_checker() -> Option<&'static str> {
-    let preloaded = variable("LD_PRELOAD")?.to_bytes();
-    let is_there = |tool: &[u8]| preloaded.windows(tool.len()).any(|part| part == tool);
-    match () {
-        () if is_there(b"vgpreload_helgrind") => Some("helgrind"),
-        () if is_there(b"vgpreload_drd") => Some("drd"),
-        () => None,
-    }
+    let tools = [("helgrind", "vgpreload_helgrind"), ("drd", "vgpreload_drd")];
+    tools.into_iter().find(|(_, library)| is_preloaded(library)).map(|(tool, _)| tool)
 }
 
 // SAFETY: the dynamic linker exports it with this type on all architectures.

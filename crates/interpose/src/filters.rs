@@ -1,6 +1,6 @@
 //! The functions by which a program installs a filter of system calls (seccomp): `prctl` and `syscall`. From just
-//! before that, a library makes no calls that the C library's own locks would not make. All other calls pass on
-//! untouched, by a jump: arguments of any number, and the result; but a library may take `syscall`'s futex calls. The
+//! before that, a library makes no calls that the C library's own locks would not make. All other calls of `syscall`
+//! pass on untouched, by a jump: arguments of any number, and the result; but a library may take its futex calls. The
 //! linker gives the functions the C library's names (`../build.rs`).
 
 use libc::{c_int, c_long};
@@ -38,52 +38,33 @@ impl Filtering {
     }
 }
 
-/// Defines both functions for a library: they call `$before`, a `fn(Filtering)`, then jump to the next library's, whose
-/// addresses are given. `$futex`, an `AtomicPtr`, is null or the function that takes the calls of `syscall` for a
-/// futex: a C function of seven integers.
+/// Defines both functions for a library: they call `$before`, a `fn(Filtering)`, then the next library's: `prctl` calls
+/// `$prctl`, and `syscall` jumps to the function whose address is in `$syscall`. `$futex`, an `AtomicPtr`, is null or
+/// the function that takes the calls of `syscall` for a futex: a C function of seven integers.
 #[macro_export]
 macro_rules! filters {
     ($before:path, $prctl:path, $syscall:path, $futex:path) => {
-        extern "C" fn note_prctl(option: $crate::c_int) {
-            $crate::Filtering::by_prctl(option).into_iter().for_each($before);
+        $crate::exports! {
+            prctl(option, a, b, c, d) => {
+                $crate::Filtering::by_prctl(option).into_iter().for_each($before);
+                $prctl(option, a, b, c, d)
+            };
         }
 
         extern "C" fn note_syscall(number: $crate::c_long, first: usize) {
             $crate::Filtering::by_syscall(number, first).into_iter().for_each($before);
         }
 
-        $crate::noting_filters! {
-            /// Changes the process or the thread.
-            turnwise_prctl, note_prctl, $prctl, $futex,
-            "/* {prctl} {seccomp} {futex} {waitv} */ jmp 2f",
-            "/* {prctl} {seccomp} {futex} {waitv} */ b 2f"
-        }
-
-        $crate::noting_filters! {
-            /// Makes a system call by its number.
-            turnwise_syscall, note_syscall, $syscall, $futex,
-            "cmp rdi, {futex}; je 4f; cmp rdi, {waitv}; je 4f; cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
-            "cmp x0, #{futex};b.eq 4f;cmp x0, #{waitv};b.eq 4f;cmp x0, #{prctl};b.eq 2f;cmp x0, #{seccomp};b.eq 2f"
-        }
-    };
-}
-
-/// Defines an exported function that passes `$note` the first two arguments, if the given instructions jump to label 2,
-/// and then jumps to the next library's; or, if they jump to label 4, to the function at `$futex` if there is one.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! noting_filters {
-    ($(#[$doc:meta])* $name:ident, $note:ident, $next:path, $futex:path, $x86:literal, $arm:literal) => {
-        $(#[$doc])*
+        /// Makes a system call by its number.
         ///
         /// # Safety
         /// As the C library says.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name() -> $crate::c_long {
+        pub(crate) unsafe extern "C" fn turnwise_syscall() -> $crate::c_long {
             #[cfg(target_arch = "x86_64")]
             core::arch::naked_asm!(
-                $x86,
+                "cmp rdi, {futex}; je 4f; cmp rdi, {waitv}; je 4f; cmp rdi, {prctl}; je 2f; cmp rdi, {seccomp}; je 2f",
                 "3:",
                 "mov r11, qword ptr [rip + {next}@GOTPCREL]",
                 "jmp qword ptr [r11]",
@@ -115,12 +96,12 @@ macro_rules! noting_filters {
                 waitv = const $crate::SYS_futex_waitv,
                 prctl = const $crate::SYS_prctl,
                 seccomp = const $crate::SYS_seccomp,
-                next = sym $next,
-                note = sym $note,
+                next = sym $syscall,
+                note = sym note_syscall,
             );
             #[cfg(target_arch = "aarch64")]
             core::arch::naked_asm!(
-                $arm,
+                "cmp x0, #{futex};b.eq 4f;cmp x0, #{waitv};b.eq 4f;cmp x0, #{prctl};b.eq 2f;cmp x0, #{seccomp};b.eq 2f",
                 "3:",
                 "adrp x16, {next}",
                 "add x16, x16, :lo12:{next}",
@@ -150,8 +131,8 @@ macro_rules! noting_filters {
                 waitv = const $crate::SYS_futex_waitv,
                 prctl = const $crate::SYS_prctl,
                 seccomp = const $crate::SYS_seccomp,
-                next = sym $next,
-                note = sym $note,
+                next = sym $syscall,
+                note = sym note_syscall,
             );
         }
     };

@@ -1,7 +1,7 @@
 //! Identifies the file of a module among others that may be loaded in its place.
 
-use crate::Module;
 use crate::system::keeping_errno;
+use crate::{Module, Text};
 
 /// The identity of a module: its place, and a hash of its name and its build id.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,10 +34,10 @@ fn hash(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Passes the loader's name of a file to `to` in pieces. A relative name passed to `dlopen` is made absolute, if the
-/// program has not changed its working directory since: otherwise the build id identifies it. A name without a slash is
-/// the kernel's own. `room`: the room for all pieces. `may_ask`: system calls may be made.
-pub fn whole_name(name: &[u8], room: usize, may_ask: bool, mut to: impl FnMut(&[u8])) {
+/// Returns the loader's name of a file, truncated to `N` - 1 bytes. A relative name passed to `dlopen` is made
+/// absolute, if there is room and the program has not changed its working directory since: otherwise the build id
+/// identifies it. A name without a slash is the kernel's own. `may_ask`: system calls may be made.
+pub fn whole_name<const N: usize>(name: &[u8], may_ask: bool) -> Text<N> {
     let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
     let mut directory = [0_u8; 512];
     // Not the C library's function, which may allocate. The system's passes a path outside of the root as
@@ -49,10 +49,13 @@ pub fn whole_name(name: &[u8], room: usize, may_ask: bool, mut to: impl FnMut(&[
     };
     let found = is_relative && may_ask && find();
     let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
-    if length == 0 || length + 1 + name.len() > room {
-        return to(&name[..name.len().min(room)]);
+    let mut whole = Text::new();
+    if length == 0 || length + 1 + name.len() >= N {
+        whole.push(name);
+    } else {
+        whole.push(&directory[..length]);
+        whole.push(b"/");
+        whole.push(name.strip_prefix(b"./").unwrap_or(name));
     }
-    directory[length] = b'/';
-    to(&directory[..=length]);
-    to(name.strip_prefix(b"./").unwrap_or(name));
+    whole
 }

@@ -58,16 +58,18 @@ mod tables;
 mod text;
 mod thread;
 
-pub use environment::{race_checker, variable};
+pub use environment::{is_preloaded, race_checker, variable};
 pub use filters::Filtering;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use frames::{caller_of, first_outside, return_behind, stack, words};
+pub use frames::{caller_of, first_outside, registers, return_behind, stack, words};
 pub use identity::{Identity, whole_name};
-pub use module::{Module, can_find, find, find_quickly};
-pub use real::Symbol;
+pub use module::{Module, can_find, each_module, find, find_quickly};
+pub use real::next_function;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use sleep::{GAVE_UP, Sleep, SleepOps, WOKEN, find_program};
-pub use system::{File, errno, keeping_errno, limit, nanoseconds, populate, store_bytes, zeroed};
+pub use system::{
+    File, beginning, errno, keeping_errno, limit, nanoseconds, populate, program_path, store_bytes, zeroed,
+};
 pub use text::Text;
 pub use thread::runs_in_memory_of_another;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

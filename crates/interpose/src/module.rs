@@ -12,12 +12,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{Elf32_Ehdr as Beginning, Elf32_Phdr as Header};
 #[cfg(target_pointer_width = "64")]
 use libc::{Elf64_Ehdr as Beginning, Elf64_Phdr as Header};
-use turnwise_preload_abi::build_id;
+use turnwise_preload_abi::{Image, build_id};
 
 /// The number of bytes of a build id that are kept.
 const BUILD_ID_BYTES: usize = 32;
 
-/// A loaded module.
+/// A loaded module. Its segments stay mapped while its code calls us or a lock in it is used.
 #[derive(Clone, Copy)]
 pub struct Module {
     /// The offset from the file's addresses to those in memory.
@@ -100,7 +100,7 @@ impl Module {
     ///
     /// # Safety
     /// The description is the loader's.
-    pub unsafe fn described(info: &libc::dl_phdr_info) -> Module {
+    unsafe fn described(info: &libc::dl_phdr_info) -> Module {
         let base = info.dlpi_addr as usize;
         // SAFETY: contract of `described`: the loader's description points to this many headers.
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
@@ -112,6 +112,29 @@ impl Module {
         let table = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME);
         let table = table.map_or(0, |header| base.wrapping_add(header.p_vaddr as usize));
         Module { base, start, end, name: info.dlpi_name, headers: (info.dlpi_phdr, headers.len()), table }
+    }
+}
+
+impl Image for Module {
+    fn at_offset(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        // The ELF header and the tables after it lie in the first page of the first segment. The page is mapped whole,
+        // and a module with its header elsewhere fails the magic-number check.
+        const PAGE: usize = 4096;
+        let offset = usize::try_from(offset).ok()?;
+        if offset.checked_add(length)? > PAGE.min(self.end - self.start) {
+            return None;
+        }
+        // SAFETY: inside the first page of a loaded module, which is readable and does not change.
+        Some(unsafe { core::slice::from_raw_parts((self.start + offset) as *const u8, length) })
+    }
+
+    fn at_address(&self, address: u64, _: u64, length: usize) -> Option<&[u8]> {
+        let start = self.base.wrapping_add(usize::try_from(address).ok()?);
+        if start < self.start || start.checked_add(length)? > self.end {
+            return None;
+        }
+        // SAFETY: the program header states that these addresses are loaded, and they lie inside the module.
+        Some(unsafe { core::slice::from_raw_parts(start as *const u8, length) })
     }
 }
 
@@ -221,26 +244,31 @@ pub fn find(address: usize) -> Option<Module> {
     }
 }
 
-/// A search of the loader's lists.
-struct Search {
-    address: usize,
-    found: Option<Module>,
-}
-
+/// Searches the loader's lists.
 fn search(address: usize) -> Option<Module> {
-    let mut search = Search { address, found: None };
-    // SAFETY: `look` has the type of the callback, and gets a [`Search`] that outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    search.found
+    let mut found = None;
+    each_module(|module, _| {
+        found = module.contains(address).then_some(module);
+        found.is_some()
+    });
+    found
 }
 
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-    // SAFETY: `search` passes a search, the loader a valid description.
-    let (module, search) = unsafe { (Module::described(&*info), &mut *search.cast::<Search>()) };
-    if module.contains(search.address) {
-        search.found = Some(module);
+/// Calls `each` with the loaded modules and the loader's descriptions of them, in its order, until it returns `true`.
+/// The loader's locks are held meanwhile, so they stay loaded.
+pub fn each_module<F: FnMut(Module, &libc::dl_phdr_info) -> bool>(mut each: F) {
+    unsafe extern "C" fn call<F: FnMut(Module, &libc::dl_phdr_info) -> bool>(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        each: *mut c_void,
+    ) -> c_int {
+        // SAFETY: `each_module` passes its function, the loader a valid description of a module that is loaded.
+        let (each, info) = unsafe { (&mut *each.cast::<F>(), &*info) };
+        // SAFETY: the description is the loader's.
+        c_int::from(each(unsafe { Module::described(info) }, info))
     }
-    c_int::from(search.found.is_some())
+    // SAFETY: `call` has the type of the callback, and gets a function that outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(call::<F>), (&raw mut each).cast()) };
 }
 
 #[cfg(test)]

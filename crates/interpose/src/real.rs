@@ -8,70 +8,31 @@ use crate::module::find;
 use crate::tables;
 use core::ffi::{CStr, c_void};
 
-/// A function of the next library: of the C library, or of another library before it.
-pub struct Symbol {
-    name: &'static CStr,
-    /// The version to look up. On x86-64 condition variables also have an older version, which must not be found here.
-    version: Option<&'static CStr>,
-    /// The name of a function that does more, which the same library may have.
-    other: Option<&'static CStr>,
-    /// Whether `dlsym` may call it during a look-up of any function, so that it must be found without that.
-    asked: bool,
-}
-
-impl Symbol {
-    /// Describes a function of one of the table's kinds.
-    pub const fn new(kind: &str, name: &'static CStr) -> Symbol {
-        let (asked, has_two) = match kind.as_bytes() {
-            b"plain" | b"passing" | b"ours" => (false, false),
-            b"asked" => (true, false),
-            b"cond" => (false, cfg!(target_arch = "x86_64")),
-            _ => panic!("no kind of which there is a next function"),
-        };
-        Symbol { name, version: if has_two { Some(c"GLIBC_2.3.2") } else { None }, other: None, asked }
-    }
-
-    /// Adds a function that replaces this one, if the same library has it.
-    #[must_use]
-    pub const fn or(self, other: &'static CStr) -> Symbol {
-        Symbol { other: Some(other), ..self }
-    }
-
-    /// Looks up the function's address with the loader; null if there is no such function.
-    #[cold]
-    pub fn find(&self) -> *mut c_void {
-        if self.asked {
-            let found = tables::find_next(self.name);
-            if !found.is_null() {
-                return found;
-            }
+/// Looks up a function of the next library, of the C library or another one before it, with the loader; null: there is
+/// none. `kind`: the function's in the table.
+#[cold]
+pub fn next_function(kind: &str, name: &CStr) -> *mut c_void {
+    // `dlsym` may call these during a look-up of any function, so they must be found without that.
+    if kind == "asked" {
+        let found = tables::find_next(name);
+        if !found.is_null() {
+            return found;
         }
-        // SAFETY: the name is a string.
-        let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        // Where it does not exist, this crate does not compile: it would be a second error.
-        #[cfg(target_env = "gnu")]
-        if let Some(version) = self.version {
-            // SAFETY: the name and the version are strings.
-            let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
-            // Of the C library's two versions, take the newer one. Another library before it may have no versions; it
-            // must not be bypassed.
-            if versioned != found && are_of_one_library(found, versioned) {
-                found = versioned;
-            }
+    }
+    // SAFETY: the name is a string.
+    let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    // On x86-64 condition variables also have an older version, which must not be found here. Where `dlvsym` does not
+    // exist, this crate does not compile: it would be a second error.
+    #[cfg(target_env = "gnu")]
+    if kind == "cond" && cfg!(target_arch = "x86_64") {
+        // SAFETY: the name and the version are strings.
+        let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr()) };
+        // Another library before the C library may have no versions; it must not be bypassed.
+        if versioned != found && are_of_one_library(found, versioned) {
+            found = versioned;
         }
-        found
     }
-
-    /// Returns the function that does more than `found`, which [`Symbol::find`] found, if the same library has it;
-    /// otherwise `found`. The loader allocates the message that there is none, and allocators lock: calls from in there
-    /// must not lead here.
-    #[cold]
-    pub fn reporting_instead_of(&self, found: *mut c_void) -> *mut c_void {
-        let Some(other) = self.other else { return found };
-        // SAFETY: the name is a string.
-        let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
-        if are_of_one_library(found, other) { other } else { found }
-    }
+    found
 }
 
 fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
@@ -80,10 +41,10 @@ fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
 
 /// Defines functions that call the next library's of the same name, or return ENOSYS if there is none, with the
 /// signatures of the table: those that all libraries call, and those given. `look_up`, for the constructor, finds them
-/// all. `or` names one that does more, which the next library may have.
+/// all.
 #[macro_export]
 macro_rules! real {
-    ($($name:ident $(or $other:literal)?,)*) => {
+    ($($name:ident,)*) => {
         $crate::real_functions! {
             pthread_mutex_init, pthread_mutex_destroy, pthread_mutex_lock, pthread_mutex_unlock,
             pthread_mutex_timedlock, pthread_mutex_clocklock,
@@ -96,7 +57,7 @@ macro_rules! real {
             sem_wait, sem_timedwait, sem_clockwait, sem_post, pthread_barrier_wait,
             pthread_join, pthread_timedjoin_np, pthread_clockjoin_np, pthread_once,
             prctl, syscall, chroot, setuid, seteuid, setreuid, setresuid, setrlimit, setrlimit64, dlclose,
-            $($name $(or $other)?,)*
+            $($name,)*
         }
     };
 }
@@ -104,8 +65,8 @@ macro_rules! real {
 /// Defines the functions of [`real`] that are given, and `look_up`.
 #[macro_export]
 macro_rules! real_functions {
-    ($($name:ident $(or $other:literal)?,)*) => {
-        $($crate::function! { real_function! ($($other)?) $name })*
+    ($($name:ident,)*) => {
+        $($crate::function! { real_function! () $name })*
 
         /// Looks up all functions, so that no call enters the loader.
         pub(crate) fn look_up() {
@@ -118,10 +79,10 @@ macro_rules! real_functions {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! real_function {
-    ($other:tt $kind:ident $name:ident $arguments:tt) => {
-        $crate::real_function! { $other $kind $name $arguments -> $crate::c_int }
+    (() $kind:ident $name:ident $arguments:tt) => {
+        $crate::real_function! { () $kind $name $arguments -> $crate::c_int }
     };
-    (($($other:literal)?) $kind:ident $name:ident ($($argument:ident: $type:ty),*) -> $result:ty) => {
+    (() $kind:ident $name:ident ($($argument:ident: $type:ty),*) -> $result:ty) => {
         /// Calls the next library's function of this name.
         ///
         /// # Safety
@@ -161,13 +122,10 @@ macro_rules! real_function {
 
             pub(crate) fn look_up() -> *mut c_void {
                 const NAME: &::core::ffi::CStr = $crate::c::string(concat!(stringify!($name), "\0"));
-                const SYMBOL: $crate::Symbol = $crate::Symbol::new(stringify!($kind), NAME)$(.or($other))?;
-                let mut found = SYMBOL.find();
+                let mut found = $crate::next_function(stringify!($kind), NAME);
                 if found.is_null() {
                     found = missing as *mut c_void;
                 }
-                ADDRESS.store(found, Relaxed); // for an allocator that locks during the next line
-                found = SYMBOL.reporting_instead_of(found);
                 ADDRESS.store(found, Relaxed);
                 found
             }

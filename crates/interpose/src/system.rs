@@ -1,12 +1,13 @@
 //! The system, for code that the program must not notice.
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use core::mem::ManuallyDrop;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat_raw};
 
 /// Reads the calling thread's errno.
 pub fn errno() -> c_int {
@@ -45,6 +46,19 @@ impl Drop for File {
         // SAFETY: the descriptor is ours, and is not used afterwards.
         unsafe { rustix::io::close(self.0.as_raw_fd()) };
     }
+}
+
+/// Reads the beginning of a system file about the process; empty: it cannot be read.
+pub fn beginning<'a>(path: &CStr, bytes: &'a mut [u8]) -> &'a [u8] {
+    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty()).map(File::from);
+    let read = file.and_then(|file| rustix::io::read(file, &mut *bytes)).unwrap_or(0);
+    &bytes[..read]
+}
+
+/// Reads the path of the program, truncated; empty: it cannot be read.
+pub fn program_path(bytes: &mut [u8]) -> &[u8] {
+    let length = readlinkat_raw(CWD, c"/proc/self/exe", &mut *bytes).unwrap_or(0);
+    &bytes[..length]
 }
 
 /// Maps pages of zeros by a system call: `malloc` may be the program's, and take its locks.

@@ -3,8 +3,8 @@
 //! In glibc before 2.34 the first call of `dlsym` makes a key by `pthread_key_create`, and waits for the end of a call
 //! in progress. A library that interposes that function and looks up the real one by `dlsym` would wait for itself.
 
-use crate::module::Module;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use crate::module::{Module, each_module};
+use core::ffi::{CStr, c_char, c_void};
 use core::ptr::{null, null_mut};
 
 #[cfg(target_pointer_width = "32")]
@@ -24,36 +24,22 @@ const DT_STRTAB: isize = 5;
 const DT_SYMTAB: isize = 6;
 const DT_GNU_HASH: isize = 0x6fff_fef5;
 
-/// A search of the modules after this one.
-struct Search<'a> {
-    name: &'a CStr,
-    is_behind: bool,
-    found: *mut c_void,
-}
-
 /// Returns the address of the next library's function of this name, whatever its version; null if none has a table with
 /// it.
 #[cold]
 pub(crate) fn find_next(name: &CStr) -> *mut c_void {
-    let mut search = Search { name, is_behind: false, found: null_mut() };
-    // SAFETY: `look` has the type of the callback, and gets a [`Search`] that outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    search.found
-}
-
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-    // SAFETY: `find_next` passes a search, the loader a valid description of a module that is currently loaded.
-    let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-    // SAFETY: the description is the loader's.
-    let module = unsafe { Module::described(info) };
-    if search.is_behind {
-        // SAFETY: the description is the loader's, and `module` was made of it.
-        let tables = unsafe { Tables::of(info, &module) };
-        // SAFETY: the tables are the module's, which is currently loaded.
-        search.found = tables.map_or(null_mut(), |tables| unsafe { tables.find(search.name, module.base) });
-    }
-    search.is_behind |= module.is_own();
-    c_int::from(!search.found.is_null())
+    let (mut is_behind, mut found) = (false, null_mut());
+    each_module(|module, info| {
+        if is_behind {
+            // SAFETY: the description is the loader's, and `module` was made of it.
+            let tables = unsafe { Tables::of(info, &module) };
+            // SAFETY: the tables are the module's, which is currently loaded.
+            found = tables.map_or(null_mut(), |tables| unsafe { tables.find(name, module.base) });
+        }
+        is_behind |= module.is_own();
+        !found.is_null()
+    });
+    found
 }
 
 /// The tables that a module's hash table leads to.

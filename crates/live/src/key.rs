@@ -52,20 +52,14 @@ impl Kind {
         matches!(self, Kind::Mutex | Kind::Read | Kind::Write | Kind::Spin)
     }
 
+    /// The names, by number from 1.
+    const NAMES: [&'static str; Kind::ALL.len()] =
+        ["mutex", "read", "write", "spin", "futex", "sem_t", "barrier", "join", "once"];
+
     /// Returns its name in tables and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Mutex => "mutex",
-            Kind::Read => "read",
-            Kind::Write => "write",
-            Kind::Spin => "spin",
-            Kind::Futex => "futex",
-            Kind::Semaphore => "sem_t",
-            Kind::Barrier => "barrier",
-            Kind::Join => "join",
-            Kind::Once => "once",
-        }
+        Kind::NAMES[self as usize - 1]
     }
 }
 

@@ -34,7 +34,7 @@ pub use key::{Key, Kind};
 #[cfg(feature = "reader")]
 pub use reader::{
     Addresses, Channel, Error, Fault, Follower, Lock, Lost, Recorded, Recorder, Registers, Released, Rule, Site,
-    SiteSum, Snapshot, Target, Thread, Totals, Tuner, Unloaded, Unloads, Waiting, no_room, remove_stale, why_no_view,
+    SiteSum, Snapshot, Target, Thread, Totals, Tuner, Unloaded, Unloads, Waiting, no_room, why_no_view,
 };
 pub use settings::{Setting, Values};
 pub use turnwise_preload_abi::{UNKNOWN_MODULE, numbered, unnumbered};

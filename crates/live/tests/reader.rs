@@ -122,7 +122,7 @@ fn the_owner_is_who_was_seen_last() {
     assert!(!snapshot.alive && snapshot.threads.iter().all(|thread| thread.name.is_empty()));
 }
 
-/// Whatever changes in a file, a follower sees what a snapshot contains, and unchanged locks as the same objects.
+/// Whatever changes in a file, a follower sees what a snapshot contains.
 #[test]
 fn a_follower_sees_what_snapshots_say() {
     let file = File::new();
@@ -145,11 +145,6 @@ fn a_follower_sees_what_snapshots_say() {
         let shown = |locks: &[Arc<Lock>]| locks.iter().map(|lock| format!("{lock:?}")).collect::<Vec<_>>();
         let differs = shown(&followed.locks).into_iter().zip(shown(&snapshot(&file).locks)).find(|(a, b)| a != b);
         assert_eq!((differs, followed.locks.len()), (None, snapshot(&file).locks.len()), "round {round}");
-        let again = follower.look().expect("a sound file");
-        let in_block = |lock: &Lock| block.entries.iter().any(|entry| entry.key.load(Relaxed) & 0xffff == lock.address);
-        for (lock, same) in followed.locks.iter().zip(&again.locks).filter(|(lock, _)| !in_block(lock)) {
-            assert!(Arc::ptr_eq(lock, same), "{lock:?}");
-        }
         // Kept snapshots do not change.
         kept.push_back(followed);
         if kept.len() > random.usize(1..9) {

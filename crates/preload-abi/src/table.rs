@@ -17,24 +17,24 @@ pub struct ModuleOffset<'a> {
     pub module: &'a [u8],
 }
 
-/// A rule of a table.
-#[derive(Clone, Copy)]
-pub struct Rule<'a> {
+/// A rule of a table, with its texts.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule<T> {
     /// The policy that it gives to locks.
     pub policy: Policy,
     /// The criterion by which it selects locks.
     pub kind: Kind,
     /// The rule's name in messages.
-    pub label: &'a [u8],
+    pub label: T,
     /// The pattern for the program; empty: any. See [`Rule::holds_in`].
-    pub program: &'a [u8],
+    pub program: T,
     /// The pattern for the module's file name, with [`Kind::Module`].
-    pub module: &'a [u8],
+    pub module: T,
     /// The settings for waits for its locks. The values may be any numbers: their users check them.
     pub settings: Settings,
 }
 
-impl Rule<'_> {
+impl Rule<&[u8]> {
     /// Returns whether the rule applies to the program at this path.
     pub fn holds_in(&self, program: &[u8]) -> bool {
         self.program.is_empty() || matches_path(self.program, program)
@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
     }
 
     /// Returns the rule with this number, counted from 0.
-    pub fn rule(&self, number: usize) -> Option<Rule<'a>> {
+    pub fn rule(&self, number: usize) -> Option<Rule<&'a [u8]>> {
         let record = self.rules.get(number)?;
         let text = |piece: Piece| self.text.get(piece.start.get() as usize..)?.get(..piece.length.get() as usize);
         Some(Rule {
@@ -225,9 +225,9 @@ mod tests {
         let bytes = bytes();
         let last = Table::parse(&bytes).unwrap().rule(3).unwrap();
         assert!(last.holds_in(b"/opt/bin/server") && !last.holds_in(b"/usr/bin/opt"));
-        let by_name = Rule { program: b"serv*", ..last };
+        let by_name = Rule { program: &b"serv*"[..], ..last };
         assert!(by_name.holds_in(b"/usr/bin/server") && !by_name.holds_in(b"/server/bin/x"));
-        assert!(Rule { program: b"", ..last }.holds_in(b"/x"));
+        assert!(Rule { program: &b""[..], ..last }.holds_in(b"/x"));
     }
 
     /// The layout of the result of [`bytes`].

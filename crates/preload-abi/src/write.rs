@@ -1,7 +1,8 @@
 //! Writes a table.
 
-use crate::layout::{Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, Settings, UNSET, VERSION};
+use crate::layout::{Header, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, UNSET, VERSION};
 use crate::policy::Policy;
+use crate::table::Rule;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,22 +11,8 @@ use core::ops::Range;
 use zerocopy::IntoBytes;
 use zerocopy::native_endian::{U32, U64};
 
-/// A rule to write; the fields are those of [`crate::Rule`].
-#[derive(Clone, Debug)]
-pub struct NewRule {
-    /// The policy that it gives to locks.
-    pub policy: Policy,
-    /// The criterion by which it selects locks.
-    pub kind: Kind,
-    /// The rule's name in messages.
-    pub label: String,
-    /// The pattern for the program; empty: any.
-    pub program: String,
-    /// The pattern for the module's file name, with [`Kind::Module`].
-    pub module: String,
-    /// The settings for waits for its locks.
-    pub settings: Settings,
-}
+/// A rule to write.
+pub type NewRule = Rule<String>;
 
 /// The addresses of a module to which a rule applies.
 #[derive(Clone, Debug)]
@@ -133,6 +120,7 @@ fn number(value: usize) -> Result<U32, TooMany> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::{Kind, Settings};
     use alloc::vec;
 
     #[test]

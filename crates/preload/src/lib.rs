@@ -12,7 +12,6 @@
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock each mutex uses: a policy file's table |
 //! | `file.rs` | maps files |
-//! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs`, `word/line.rs` | the lock, by policy; locks with a queue of waiters, in forked children |
 //! | `mutex.rs` | the kinds of mutex on top of that lock, and their errors |
 //! | `waits.rs` | the condition waits that a mutex counts as users |
@@ -41,7 +40,6 @@ mod exports;
 mod file;
 mod layout;
 mod live;
-mod module;
 mod mutex;
 mod owner;
 mod policy;

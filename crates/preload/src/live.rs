@@ -44,16 +44,6 @@ pub(crate) fn make_now() {
     writer::make_now(&me());
 }
 
-/// Records for readers which modules are loaded, as the process ends.
-pub(crate) fn ending() {
-    writer::ending(&me());
-}
-
-/// Runs `unload`, which unloads modules: waits in modules loaded in their place are not attributed to them.
-pub(crate) fn unloading<T>(unload: impl FnOnce() -> T) -> T {
-    writer::unloading(me, unload)
-}
-
 /// Counts a wait for a mutex of that policy; `wait` receives its settings and returns whether it ended with the lock.
 #[inline]
 pub(crate) fn wait_for_mutex(

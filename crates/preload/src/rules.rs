@@ -13,19 +13,18 @@
 //! makes one from its own knowledge, and racing threads all take the first decision.
 
 use crate::file;
-use crate::module::place;
 use crate::policy;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
-use rustix::fs::{CWD, OFlags, readlinkat_raw};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
-use turnwise_interpose::{find, return_behind, zeroed};
+use turnwise_interpose::{find, program_path, return_behind, zeroed};
 use turnwise_live::Values;
 use turnwise_live::writer::FileRule;
 use turnwise_preload_abi::libraries::{RECORDER, is_library};
-use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
+use turnwise_preload_abi::{Fault, Lock, ModuleOffset, Policy, RULES_MAX, Table, fingerprint};
 
 /// The address to which a call of one of our functions returns; 0: unknown.
 #[derive(Clone, Copy)]
@@ -121,6 +120,21 @@ fn decide(object: usize, caller: Caller) -> u32 {
     (1 + u32::from(policy.number())) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
 }
 
+/// Returns the module and offset of an address; the program is identified by the file name `program`. `None`: the
+/// address is in no module, or in this library.
+fn place(address: usize, program: &'static [u8]) -> Option<ModuleOffset<'static>> {
+    let module = find(address).filter(|module| !module.is_own())?;
+    // SAFETY: the module stays loaded during this call; the caller does not keep the name beyond it.
+    let path = unsafe { module.name() }.to_bytes();
+    let path = if path.is_empty() { program } else { path };
+    Some(ModuleOffset {
+        // A module without headers in memory is identified by name only.
+        fingerprint: fingerprint(&module).unwrap_or(0),
+        address: address.wrapping_sub(module.base) as u64,
+        module: path.rsplit(|byte| *byte == b'/').next().unwrap_or(path),
+    })
+}
+
 /// Returns the program's call that led to ours. Rules apply to it, and the recorder may be in between: the program
 /// calls the recorder, which calls this library. This happens once in a lock's life, so the stack may be unwound.
 fn call_of_program(caller: Caller) -> Caller {
@@ -157,7 +171,7 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
 
 impl Rules {
     fn inspect_program(&mut self) {
-        self.program_length = readlinkat_raw(CWD, c"/proc/self/exe", &mut self.program[..]).unwrap_or(0);
+        self.program_length = program_path(&mut self.program).len();
         let program = self.program.get(..self.program_length).unwrap_or_default();
         for number in 0..self.table.rules() {
             if self.table.rule(number).is_some_and(|rule| rule.holds_in(program)) {

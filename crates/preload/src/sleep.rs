@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_long;
-use turnwise_interpose::{GAVE_UP, WOKEN, find, find_program, keeping_errno, stack, variable, words};
+use turnwise_interpose::{GAVE_UP, WOKEN, find, find_program, is_preloaded, keeping_errno, stack, words};
 use turnwise_live::locks::me;
 use turnwise_live::writer::{self, Begun, End, Start};
 use turnwise_live::{Key, Kind};
@@ -24,14 +24,11 @@ static IS_ON: AtomicBool = AtomicBool::new(false);
 /// Begins to count, for the constructor of a process that may have a view. Not behind the recorder: the calls would
 /// come from there, and it records them. Nor under valgrind: to memcheck, words of the stack are uninitialised memory.
 pub(crate) fn start() {
-    const VALGRIND: &[u8] = b"vgpreload";
-    let preloaded = variable("LD_PRELOAD").map_or(&[][..], |list| list.to_bytes());
-    let is_under_valgrind = preloaded.windows(VALGRIND.len()).any(|part| part == VALGRIND);
     // SAFETY: the name is a string.
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"sem_wait".as_ptr()) };
     // SAFETY: the library was loaded before the program, so it stays.
     let is_recorder = |library: &turnwise_interpose::Module| is_library(unsafe { library.name() }.to_bytes(), RECORDER);
-    if !is_under_valgrind && !find(first.addr()).as_ref().is_some_and(is_recorder) {
+    if !is_preloaded("vgpreload") && !find(first.addr()).as_ref().is_some_and(is_recorder) {
         find_program();
         IS_ON.store(true, Relaxed);
         exports::sleep::take_futexes();

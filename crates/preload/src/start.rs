@@ -7,6 +7,8 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
 use turnwise_interpose::{Text, at_start_and_end, can_find, race_checker, variable};
+use turnwise_live::locks::me;
+use turnwise_live::writer;
 use turnwise_preload_abi::{Lock, environment};
 
 /// A line of text for the user.
@@ -58,7 +60,7 @@ extern "C" fn end() {
     if is_verbose() && policy::prepare().is_none() {
         rules::for_each_count(report_count);
     }
-    live::ending();
+    writer::ending(&me());
 }
 
 fn is_verbose() -> bool {

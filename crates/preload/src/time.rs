@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, timespec};
 use turnwise::platform::native::is_clock_faked;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
+use turnwise_interpose::find;
 
 /// Returns whether the nanoseconds of `time` are a fraction of a second.
 pub(crate) fn valid(time: &timespec) -> bool {
@@ -30,15 +31,8 @@ static TURNS: AtomicBool = AtomicBool::new(false);
 
 /// Determines that. The constructor calls this once; `next`: the `pthread_cond_timedwait` behind ours.
 pub(crate) fn inspect_next(next: *const c_void) {
-    // SAFETY: any address may be looked up, and the result is writable; the names are strings.
-    let is_libcs = unsafe {
-        let mut found = core::mem::zeroed::<libc::Dl_info>();
-        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        let lock =
-            if libc.is_null() { core::ptr::null_mut() } else { libc::dlsym(libc, c"gnu_get_libc_version".as_ptr()) };
-        let mut own = core::mem::zeroed::<libc::Dl_info>();
-        libc::dladdr(next, &mut found) == 0 || libc::dladdr(lock, &mut own) == 0 || found.dli_fbase == own.dli_fbase
-    };
+    let libc = find(libc::gnu_get_libc_version as *const () as usize);
+    let is_libcs = libc.zip(find(next.addr())).is_none_or(|(libc, next)| libc.start == next.start);
     TURNS.store(!is_libcs, Relaxed);
 }
 

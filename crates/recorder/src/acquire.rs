@@ -1,21 +1,17 @@
 //! Wraps lock calls. A lock is contended if the next library's try failed; only then is there a wait.
 
-use crate::brief::{self, Choice};
-use crate::events::Events;
-use crate::holder::{self, Holder, SEARCH_ONE_IN};
 use crate::journal::{LINES, What};
 use crate::later;
 use crate::locks;
 use crate::mapping::add;
 use crate::real::PAST_SLEEPERS;
-use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
 use crate::state::{State, enter, fast_look_up, is_new_thread};
-use crate::waits::{self, BriefWait, PastWaits, WholeWait};
-use crate::{clock, hold, memory, process, stacks, table};
+use crate::wait::wait_for;
+use crate::{hold, table};
 use core::hint::cold_path;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, c_int};
-use turnwise_recording::{ACQUIRED, Class, Entry, Episode, Op, Ref};
+use turnwise_recording::{Class, Entry, Op};
 
 /// The lock that is acquired, and the call site.
 #[derive(Clone, Copy)]
@@ -37,11 +33,6 @@ impl Acquisition {
 #[inline(always)]
 pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
-}
-
-/// Returns whether a result means that the caller waited without success.
-pub(crate) fn gave_up(result: c_int) -> bool {
-    result == libc::ETIMEDOUT
 }
 
 /// The fast path's needs: the thread's state, and its entry for the lock and the site.
@@ -103,7 +94,7 @@ fn record_unprepared(place: Acquisition, ordered: bool) {
             if place.is_read() {
                 add(&state.writer.record().reads, 1);
             }
-            state.holds().push_without_wait(entry, ordered);
+            state.push_without_wait(entry, ordered);
             if entry.acquisitions.load(Relaxed) >= state.sampling.first_acquisitions.get() {
                 table::show(entry);
             }
@@ -241,7 +232,13 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) ->
             }
             let what = What::of(place.class, place.site, ordered);
             if let Some(line) = state.write_down(place.address, what, LINES as u64) {
-                return attempt_written(state, place.address, what, line, attempt);
+                let result = attempt(place.address);
+                if result != 0 {
+                    state.strike_out(line);
+                    return Some(result);
+                }
+                state.locks.push_written(place.address, what, line);
+                return None;
             }
         }
         state.steps.ask();
@@ -257,24 +254,6 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn(u64) ->
         None => (),
     }
     Some(result)
-}
-
-/// Tries to take a lock that is written down; returns what [`attempt_searching`] does.
-#[inline(always)]
-fn attempt_written(
-    state: &State,
-    address: u64,
-    what: What,
-    line: u64,
-    attempt: impl Fn(u64) -> c_int,
-) -> Option<c_int> {
-    let result = attempt(address);
-    if result != 0 {
-        state.strike_out(line);
-        return Some(result);
-    }
-    state.locks.push_written(address, what, line);
-    None
 }
 
 /// Counts the thread's journal, if the thread has a state.
@@ -300,7 +279,11 @@ extern "C" fn finish_lock<const ORDERED: bool>(
     let place = Acquisition { class, address, site };
     match result {
         EBUSY if ORDERED => return wait_for(place, entry, || lock(address)),
-        EBUSY => record_failure(place),
+        EBUSY => {
+            if let Some(state) = enter() {
+                count_failure(&state, place);
+            }
+        }
         PAST_SLEEPERS => return record_steal(place, ORDERED),
         result if has(result) => record_unprepared(place, ORDERED),
         // The function called here reports the error.
@@ -310,14 +293,9 @@ extern "C" fn finish_lock<const ORDERED: bool>(
     result
 }
 
-/// Records a try that failed.
+/// Counts a try, or a wait, that failed.
 #[cold]
-fn record_failure(place: Acquisition) {
-    let Some(state) = enter() else { return };
-    count_failure(&state, place);
-}
-
-fn count_failure(state: &State, place: Acquisition) {
+pub(crate) fn count_failure(state: &State, place: Acquisition) {
     if let Some(entry) = state.entry(place.class, place.address, place.site) {
         entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -331,23 +309,23 @@ pub(crate) fn unlock(class: Class, address: u64, unlock: impl FnOnce() -> c_int)
         Some(state) if state.locks.pop(address) => unlock(),
         // A thread may begin by releasing what another took.
         None if !is_new_thread() => unlock(),
-        _ => unlock_counting(class, address, unlock),
+        _ => unlock_counting(address, class, unlock),
     }
 }
 
 /// Releases the lock if the thread has since taken others, or if there is something to count.
 #[inline(never)]
-extern "C" fn unlock_counting(class: Class, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+extern "C" fn unlock_counting(address: u64, class: Class, unlock: impl FnOnce() -> c_int) -> c_int {
     let pending = enter().and_then(|state| {
-        state.misuse().releases(class, address);
-        state.holds().take_out(address)
+        state.watch_release(class, address);
+        state.take_out(address)
     });
     let result = unlock();
     if let Some(pending) = pending
         && let Some(state) = enter()
     {
         pending.count(&state.writer);
-        state.holds().go_on();
+        state.go_on();
     }
     result
 }
@@ -365,134 +343,7 @@ pub(crate) fn created(class: Class, address: u64, site: u64) {
 pub(crate) fn destroyed(class: Class, address: u64) {
     if let Some(state) = enter() {
         state.count_journal();
-        state.misuse().destroys(class, address);
+        state.watch_destroy(class, address);
         locks::destroyed(state.writer.mapping(), address);
     }
-}
-
-/// Calls `lock` after a try that found the lock taken, and records the wait.
-#[cold]
-fn wait_for(place: Acquisition, entry: Option<&'static Entry>, lock: impl FnOnce() -> c_int) -> c_int {
-    if process::get().is_none() {
-        return lock(); // without a read of the lock: where nothing is recorded, a race detector may be running
-    }
-    let one_in = match brief::choose(place, entry) {
-        Choice::Brief(wait) => {
-            let result = lock();
-            wait.end(result);
-            return result;
-        }
-        Choice::Sampled(one_in) => one_in,
-        Choice::Whole => 1,
-    };
-    let Some(wait) = Wait::begin(place, one_in) else { return lock() };
-    let result = lock();
-    memory::keeping_errno(|| wait.end(result));
-    result
-}
-
-/// A wait under way.
-struct Wait {
-    place: Acquisition,
-    entry: &'static Entry,
-    /// The stack, and the number of waits that it stands for.
-    stack: Option<(Ref, u32)>,
-    holder: Option<Holder>,
-    episode: Option<&'static Episode>,
-    before: Events,
-    began: u64,
-    /// The number of waits that it stands for.
-    one_in: u32,
-}
-
-impl Wait {
-    /// Finds the lock's holder and the caller's stack. The wait is timed from the end of that.
-    fn begin(place: Acquisition, one_in: u32) -> Option<Wait> {
-        let state = enter()?;
-        memory::keeping_errno(|| {
-            let Some(entry) = state.entry(place.class, place.address, place.site) else {
-                state.process().mapping.unattributed();
-                return None;
-            };
-            state.begin_wait();
-            locks::contended(state.writer.mapping(), entry.lock.load(Relaxed));
-            let past = PastWaits::of(&state.writer, entry);
-            let stack = stack_of(&state, past, place.site, one_in);
-            let takes_long = past.are_long();
-            let due = one_in > 1 || state.sampling.waits.get().is_multiple_of(u64::from(SEARCH_ONE_IN));
-            let mut holder = state.process().peers.holder(&state.peer, place.class, place.address, due);
-            if takes_long || one_in > 1 {
-                holder = holder.map(Holder::looked_at);
-            }
-            let episode = state.episodes.begin((&state.writer, &state.sampling), entry, stack, holder);
-            let before = Events::look(place.class, place.address, takes_long);
-            let began = clock::ticks();
-            if let Some(episode) = episode {
-                episode.began.store(began, Relaxed);
-                state.episodes.publish();
-            }
-            Some(Wait { place, entry, stack, holder, episode, before, began, one_in })
-        })
-    }
-
-    fn end(&self, result: c_int) {
-        let at = clock::ticks();
-        let Some(state) = enter() else { return };
-        state.steps.waited_for(self.began, at);
-        end_whole_wait(&state, (self.place, self.entry, self.episode), (result, at), || self.waited(at));
-    }
-
-    fn waited(&self, at: u64) -> WholeWait {
-        let ticks = at.saturating_sub(self.began);
-        let events: Events = self.before.until_now(self.place.class, self.place.address);
-        let mut waited = WholeWait { wait: BriefWait { ticks, events }, stack: self.stack, holder: self.holder };
-        if self.one_in > 1 {
-            waited.weigh(self.one_in, holder::written_owner(self.place.class, self.place.address).is_none());
-        }
-        waited
-    }
-}
-
-/// Counts a wait that ended with a result at a time.
-pub(crate) fn end_whole_wait(
-    state: &State,
-    (place, entry, episode): (Acquisition, &'static Entry, Option<&'static Episode>),
-    (result, at): (c_int, u64),
-    waited: impl FnOnce() -> WholeWait,
-) {
-    if let Some(episode) = episode {
-        episode.acquired.store(at, Relaxed);
-        episode.flags.store(if has(result) { ACQUIRED } else { 0 }, Relaxed);
-    }
-    if count_end(state, place, result) {
-        state.holds().push_after_whole_wait(entry, at, episode, waited());
-    } else if gave_up(result) {
-        waited().count_failed(&state.writer, entry, at);
-    }
-}
-
-/// Counts the end of a wait; returns whether the thread has the lock.
-pub(crate) fn count_end(state: &State, place: Acquisition, result: c_int) -> bool {
-    if !has(result) {
-        count_failure(state, place);
-    } else if place.is_read() {
-        add(&state.writer.record().reads, 1);
-    }
-    has(result)
-}
-
-/// Returns the caller's stack, with the number of waits that it stands for; for all waits if they are few or very long:
-/// taking a stack is then a small part of them.
-fn stack_of(state: &State, past: PastWaits, site: u64, one_in: u32) -> Option<(Ref, u32)> {
-    let (weight, due) = match past.mean() {
-        _ if one_in > 1 => (one_in, true),
-        None => (1, true),
-        Some(mean) if waits::is_very_long(mean) => (1, true),
-        Some(mean) if waits::is_long(mean) && past.number < waits::FIRST => (1, true),
-        Some(mean) if waits::is_long(mean) => (LONG_STACK_ONE_IN, state.sampling.is_long_stack_due()),
-        Some(_) => (STACK_ONE_IN, state.sampling.is_stack_due()),
-    };
-    let (_, first) = Op::split(site)?;
-    let stack = if due { stacks::take(&state.writer, first) } else { 0 };
-    (stack != 0).then_some((stack, weight))
 }

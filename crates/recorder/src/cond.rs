@@ -4,8 +4,8 @@
 use crate::acquire;
 use crate::detail::{self, HoldClass, Limit};
 use crate::events::Events;
-use crate::hold::HoldInfo;
 use crate::mapping::add;
+use crate::notes::HoldInfo;
 use crate::state::{State, enter};
 use crate::{clock, memory};
 use core::ffi::c_void;
@@ -37,15 +37,15 @@ pub(crate) extern "C" fn begin(wait: &mut Wait) {
         add(&entry.acquisitions, 1);
         entry.mutex_or_under.store(wait.mutex, Relaxed);
         // The thread has the mutex from a wait on the same variable and waits again: it found nothing to do.
-        if state.holds().woken_by(wait.mutex) == wait.cond {
+        if state.woken_by(wait.mutex) == wait.cond {
             add(&entry.for_nothing, 1);
         }
     }
-    state.misuse().waits(wait.mutex);
-    if let Some(pending) = state.holds().take_out(wait.mutex) {
+    state.watch_wait(wait.mutex);
+    if let Some(pending) = state.take_out(wait.mutex) {
         pending.count(&state.writer);
     }
-    state.holds().go_on();
+    state.go_on();
     wait.before = Events::look(Class::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
 }
@@ -79,7 +79,7 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
     let woken_by = if woken { wait.cond } else { 0 };
     wait.before.until_now(Class::Mutex, wait.mutex).count_at(&state.writer, entry);
     let info = HoldInfo { measured: Some(HoldClass::Single), episode: None, woken_by, wait: None };
-    state.holds().push_after_wait(entry, now, info);
+    state.push_after_wait(entry, now, info);
 }
 
 /// Records a signal or a broadcast.

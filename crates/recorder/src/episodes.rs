@@ -1,62 +1,20 @@
 //! Waits that are kept individually.
 
-use crate::holder::Holder;
-use crate::mapping::add;
-use crate::sampling::Sampling;
-use crate::writer::{Cursor, Writer, one_in};
+use crate::writer::Cursor;
 use core::cell::Cell;
-use core::sync::atomic::Ordering::Relaxed;
-use turnwise_recording::{ChunkKind, Entry, Episode, Ref};
+use turnwise_recording::Episode;
 
 /// A thread's episodes.
 pub(crate) struct Episodes {
-    cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// The episode that shows brief waits while they last.
-    under_way: Cell<Option<&'static Episode>>,
+    pub(crate) under_way: Cell<Option<&'static Episode>>,
 }
 
 impl Episodes {
-    /// Keeps the wait individually, if there is room. As room gets scarce, it keeps a part of the waits, so that the
-    /// end of a long run is also covered.
-    pub(crate) fn begin(
-        &self,
-        (writer, sampling): (&Writer, &Sampling),
-        entry: &'static Entry,
-        stack: Option<(Ref, u32)>,
-        holder: Option<Holder>,
-    ) -> Option<&'static Episode> {
-        let one_in = one_in(&writer.mapping().header().episode_pages);
-        let kept = one_in.is_some_and(|one_in| sampling.waits.get().is_multiple_of(one_in));
-        let taken = kept.then(|| self.cursor.take::<Episode>(writer, ChunkKind::Episodes)).flatten();
-        let Some(episode) = taken else {
-            add(&writer.record().dropped, 1);
-            return None;
-        };
-        episode.entry.store(writer.mapping().place_of(entry), Relaxed);
-        episode.thread.store(writer.index(), Relaxed);
-        describe(episode, stack, holder);
-        Some(episode)
-    }
-
     /// Counts the last episode begun: from now on the reader reads it.
     pub(crate) fn publish(&self) {
         self.cursor.publish();
-    }
-
-    /// Returns an episode that the thread keeps for brief waits: its entry is 0 between them, and readers skip it.
-    pub(crate) fn for_brief_waits(
-        &self,
-        (writer, sampling): (&Writer, &Sampling),
-        entry: &'static Entry,
-    ) -> Option<&'static Episode> {
-        let begin = || {
-            let episode = self.begin((writer, sampling), entry, None, None)?;
-            episode.entry.store(0, Relaxed);
-            self.publish();
-            Some(episode)
-        };
-        self.under_way.set(self.under_way.get().or_else(begin));
-        self.under_way.get().inspect(|episode| episode.thread.store(writer.index(), Relaxed))
     }
 
     /// Returns whether this is the episode that shows brief waits.
@@ -67,14 +25,5 @@ impl Episodes {
     /// Keeps the current wait's episode, as it turned out to be one to keep: the next wait takes another.
     pub(crate) fn keep_brief_wait(&self) {
         self.under_way.set(None);
-    }
-}
-
-/// Notes the stack of the wait, and the lock's holder.
-pub(crate) fn describe(episode: &Episode, stack: Option<(Ref, u32)>, holder: Option<Holder>) {
-    episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
-    if let Some(holder) = holder {
-        episode.holder.store(holder.thread + 1, Relaxed);
-        episode.holder_site.store(holder.site, Relaxed);
     }
 }

@@ -11,19 +11,17 @@ use turnwise_recording::Entry;
 pub(crate) const HELD: usize = 32;
 /// The number of contexts that a thread remembers.
 const CONTEXTS: usize = 1024;
-/// No lock has this address.
-const NEVER_HELD: u64 = 1;
+/// No lock has this address: in the place of one that another thread released.
+pub(crate) const NEVER_HELD: u64 = 1;
 /// 2^64 divided by the root of 2. (It differs from the table's: it need not be kept from before the call.)
 const MIX: u64 = 0xb504_f333_f9de_6485;
 
 /// [`Held::lock`]: there is something to count after the release. (Locks lie at multiples of 4.)
 pub(crate) const PENDING: u64 = 2;
-/// [`Held::lock`]: only a brief wait is to be counted after the release.
-pub(crate) const PENDING_BRIEF: u64 = 1;
 
 /// A lock that the thread holds.
 pub(crate) struct Held {
-    /// Its address, and [`PENDING`] or [`PENDING_BRIEF`].
+    /// Its address, and [`PENDING`].
     pub(crate) lock: AtomicU64,
     /// Null: the lock is only written down in the [journal](crate::journal).
     pub(crate) entry: AtomicPtr<Entry>,
@@ -39,7 +37,7 @@ impl Held {
     /// Returns the address of its lock.
     #[inline(always)]
     pub(crate) fn address(&self) -> u64 {
-        self.lock.load(Relaxed) & !(PENDING | PENDING_BRIEF)
+        self.lock.load(Relaxed) & !PENDING
     }
 
     /// Returns its entry, unless it is only written down.
@@ -52,7 +50,7 @@ impl Held {
     /// Marks it as released by another thread, if it still is the lock at this address.
     pub(crate) fn give_up(&self, address: u64) {
         let lock = self.lock.load(Relaxed);
-        if lock & !(PENDING | PENDING_BRIEF) == address {
+        if lock & !PENDING == address {
             let _ = self.lock.compare_exchange(lock, NEVER_HELD, Relaxed, Relaxed);
         }
     }
@@ -67,7 +65,7 @@ impl Held {
     /// Writes a lock that is only written down.
     #[inline(always)]
     pub(crate) fn set_written(&self, lock: u64, what: What, line: u64) {
-        self.what.store(what.bits(), Relaxed);
+        self.what.store(what.0, Relaxed);
         self.set(lock, ptr::null(), line);
     }
 
@@ -79,7 +77,7 @@ impl Held {
 
     /// Returns its journal record, if it is only written down.
     pub(crate) fn written(&self) -> Option<What> {
-        self.entry.load(Relaxed).is_null().then(|| What::from_bits(self.what.load(Relaxed)))
+        self.entry.load(Relaxed).is_null().then(|| What(self.what.load(Relaxed)))
     }
 }
 
@@ -191,11 +189,6 @@ impl HeldLocks {
         // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change during the search: then a
         // neighbour's site is counted once.
         &self.held[1..=self.depth.load(Acquire).min(HELD)]
-    }
-
-    /// Returns the depth of a lock that another thread released.
-    pub(crate) fn find_given_up(&self) -> Option<usize> {
-        self.find(NEVER_HELD & !(PENDING | PENDING_BRIEF))
     }
 
     /// Returns whether the thread is not known to hold a lock.

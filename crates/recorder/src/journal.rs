@@ -34,7 +34,7 @@ pub(crate) struct Line {
 /// The place and kind of an acquisition: the site with the class above the operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct What(u64);
+pub(crate) struct What(pub(crate) u64);
 
 impl What {
     /// No acquisition.
@@ -46,17 +46,6 @@ impl What {
     #[inline(always)]
     pub(crate) fn of(class: Class, site: u64, ordered: bool) -> What {
         What(site | (class as u64) << What::CLASS | if ordered { What::ORDERED } else { 0 })
-    }
-
-    /// Returns it from the result of [`What::bits`].
-    pub(crate) fn from_bits(bits: u64) -> What {
-        What(bits)
-    }
-
-    /// Returns it as a word.
-    #[inline(always)]
-    pub(crate) fn bits(self) -> u64 {
-        self.0
     }
 
     /// `Entry::site`.

@@ -155,6 +155,9 @@ impl State {
 
     /// Finds the entries of locks that the thread holds and has only written down.
     pub(crate) fn look_up_held(&self) {
+        if self.next_line.get() == 0 {
+            return;
+        }
         for depth in 1..=self.locks.depth() {
             let held = self.locks.at(depth);
             let Some((class, what)) = held.written().and_then(|what| Some((what.class()?, what))) else { continue };

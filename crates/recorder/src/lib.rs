@@ -12,12 +12,11 @@
 //! |---|---|
 //! | `exports/` | the symbols that programs see |
 //! | `real.rs` | the next library's functions |
-//! | `acquire.rs` | wraps lock calls: immediate, or after a wait |
-//! | `brief.rs` | short and frequent waits |
+//! | `acquire.rs`, `wait.rs` | wraps lock calls: immediate, or after a wait |
 //! | `alone.rs` | single-threaded programs |
 //! | `cond.rs`, `../c/wait.c` | wraps waits, signals and broadcasts; the waits' frames are C |
 //! | `sleep.rs` | wraps other calls that sleep, and those that wake |
-//! | `hold.rs` | which locks a thread holds, for how long, in which order |
+//! | `hold.rs`, `notes.rs` | which locks a thread holds, for how long, in which order |
 //! | `misuse.rs` | what POSIX forbids to do with mutexes |
 //! | `state.rs`, `tls.rs` | a thread's private state, and how it is found |
 //! | `table.rs` | a thread's entries by lock and site |
@@ -38,7 +37,6 @@ extern crate std as _;
 
 mod acquire;
 mod alone;
-mod brief;
 mod clock;
 mod cond;
 mod detail;
@@ -56,6 +54,7 @@ mod mapping;
 mod memory;
 mod misuse;
 mod modules;
+mod notes;
 mod process;
 mod real;
 mod replaced;
@@ -68,5 +67,6 @@ mod state;
 mod steps;
 mod table;
 mod tls;
+mod wait;
 mod waits;
 mod writer;

@@ -3,11 +3,9 @@
 //! A thread's list of held locks is no proof: a lock may be taken where nothing is recorded. So only what the mutex's
 //! own words confirm is noted, of the C library's mutexes, and not where another kind of mutex defines what happens.
 
-use crate::held::HeldLocks;
-use crate::hold::HoldNotes;
-use crate::holder::{self, Holder, Peer, Peers};
+use crate::holder::{self, Holder};
 use crate::mapping::SPREAD;
-use crate::writer::Writer;
+use crate::state::State;
 use crate::{locks, memory, real, stacks};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -29,67 +27,60 @@ fn is_free(address: u64) -> bool {
     unsafe { (*(address as *const AtomicU32)).load(Relaxed) == 0 }
 }
 
-/// What is needed of the thread.
-pub(crate) struct Watch<'a> {
-    pub(crate) peers: &'a Peers,
-    pub(crate) own: &'a Peer,
-    pub(crate) locks: &'a HeldLocks,
-    pub(crate) notes: &'a HoldNotes,
-    pub(crate) writer: &'a Writer,
-}
-
-impl Watch<'_> {
+impl State {
     /// Notes that the thread is about to release a lock. If another thread has it, that one has it no longer.
-    pub(crate) fn releases(&self, class: Class, address: u64) {
+    pub(crate) fn watch_release(&self, class: Class, address: u64) {
         if !self.locks.lacks(address) || !is_plain_mutex(class, address) {
             return;
         }
-        match self.peers.take_from(class, address) {
-            Some(holder) => self.note(RELEASED_OF_ANOTHER, address, Some(holder)),
-            None if is_free(address) => self.note(RELEASED_FREE, address, None),
+        match self.process().peers.take_from(class, address) {
+            Some(holder) => self.note_misuse(RELEASED_OF_ANOTHER, address, Some(holder)),
+            None if is_free(address) => self.note_misuse(RELEASED_FREE, address, None),
             None => (),
         }
     }
 
     /// Notes that the thread is about to destroy a lock.
-    pub(crate) fn destroys(&self, class: Class, address: u64) {
+    pub(crate) fn watch_destroy(&self, class: Class, address: u64) {
         if is_plain_mutex(class, address)
-            && let Some(holder) = self.holder(address)
+            && let Some(holder) = self.holder_of_mutex(address)
         {
-            self.note(DESTROYED_HELD, address, Some(holder));
+            self.note_misuse(DESTROYED_HELD, address, Some(holder));
         }
     }
 
     /// Notes that the thread is about to wait on a condition variable with a mutex.
-    pub(crate) fn waits(&self, address: u64) {
+    pub(crate) fn watch_wait(&self, address: u64) {
         if self.locks.lacks(address) && is_plain_mutex(Class::Mutex, address) {
-            let holder = self.holder(address);
+            let holder = self.holder_of_mutex(address);
             if holder.is_some() || is_free(address) {
-                self.note(WAITED_WITHOUT, address, holder);
+                self.note_misuse(WAITED_WITHOUT, address, holder);
             }
         }
     }
 
     /// Notes which mutexes the thread has at its end.
-    pub(crate) fn ends(&self) {
+    pub(crate) fn watch_end(&self) {
         for held in self.locks.all() {
             let Some(entry) = held.entry() else { continue };
             let is_plain = locks::is_plain_mutex(self.writer.mapping(), entry.lock.load(Relaxed));
             // The mutex's memory may be gone.
-            if is_plain && !real::next_is_preload() && holder::owner_if_readable(held.address()) == Some(self.own.tid())
+            if is_plain
+                && !real::next_is_preload()
+                && holder::owner_if_readable(held.address()) == Some(self.peer.tid())
             {
-                self.note(ENDED_WITH, held.address(), self.holder(held.address()));
+                self.note_misuse(ENDED_WITH, held.address(), self.holder_of_mutex(held.address()));
             }
         }
     }
 
-    fn holder(&self, address: u64) -> Option<Holder> {
-        self.peers.holder(self.own, Class::Mutex, address, false)
+    fn holder_of_mutex(&self, address: u64) -> Option<Holder> {
+        self.process().peers.holder(&self.peer, Class::Mutex, address, false)
     }
 
     /// Writes it down, once for each lock.
-    fn note(&self, what: u32, address: u64, holder: Option<Holder>) {
-        let Watch { notes, writer, .. } = self;
+    fn note_misuse(&self, what: u32, address: u64, holder: Option<Holder>) {
+        let State { notes, writer, .. } = self;
         let key = (address << 3 | u64::from(what)).wrapping_mul(SPREAD) | 1;
         if notes.has_noted(key) || notes.misused.get() >= MOST {
             return;

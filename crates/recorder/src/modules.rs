@@ -10,14 +10,15 @@
 
 use crate::mapping::Mapping;
 use crate::{filter, locks, memory, replaced};
-use core::ffi::{CStr, c_int, c_void};
-use core::ptr;
+use core::ffi::CStr;
+use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU8};
-use turnwise_interpose::{Identity, Module, store_bytes, whole_name};
+use turnwise_interpose::{Identity, Module, each_module, store_bytes, whole_name};
 use turnwise_recording as file;
 use turnwise_recording::{GONE, MARKING, MODULES, REPLACED};
 
+/// The room for a module's path, with a zero byte.
+const PATH: usize = 448;
 /// Whether a module was ever unloaded: only then can another have taken its place.
 static UNLOADED: AtomicBool = AtomicBool::new(false);
 
@@ -45,21 +46,17 @@ pub(crate) fn note_again(mapping: &Mapping, address: u64) {
 
 /// Notes all modules, for the constructor.
 pub(crate) fn note_all(mapping: &Mapping) {
-    // SAFETY: the callback has this type, and the argument outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(each), ptr::from_ref(mapping).cast_mut().cast()) };
-}
-
-unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, mapping: *mut c_void) -> c_int {
-    // SAFETY: `note_all` passes the mapping, the loader a valid description.
-    unsafe {
-        let (module, mapping) = (Module::described(&*info), &*mapping.cast::<Mapping>());
+    each_module(|module, _| {
         if !is_known(mapping, module.start as u64) {
-            let name = module.name();
-            let path = if name.is_empty() { c"/proc/self/exe" } else { name };
-            write(mapping, &module, Some(path));
+            // SAFETY: the module stays loaded meanwhile.
+            unsafe {
+                let name = module.name();
+                let path = if name.is_empty() { c"/proc/self/exe" } else { name };
+                write(mapping, &module, Some(path));
+            }
         }
-    }
-    0
+        false
+    });
 }
 
 /// Notes after an unload which modules are gone: they may be replaced from now on.
@@ -165,7 +162,7 @@ unsafe fn write(mapping: &Mapping, found: &Module, path: Option<&CStr>) {
     module.base.store(identity.base, Relaxed);
     module.start.store(identity.start, Relaxed);
     module.identity.store(identity.hash, Relaxed);
-    store_path(&module.path, name);
+    store_bytes(&module.path, whole_name::<PATH>(name, filter::allows_calls()).text().to_bytes());
     store_bytes(&module.build_id, id);
     module.build_id_bytes.store(id.len() as u32, Relaxed);
     if let (true, Some(path)) = (id.is_empty(), path) {
@@ -188,13 +185,4 @@ fn stamp(module: &file::Module, path: &CStr) {
         module.bytes.store(found.st_size as u64, Relaxed);
         module.changed_ns.store(changed_ns, Relaxed);
     }
-}
-
-/// Stores the loader's name of a file.
-fn store_path(to: &[AtomicU8], name: &[u8]) {
-    let mut stored = 0;
-    whole_name(name, to.len() - 1, filter::allows_calls(), |piece| {
-        store_bytes(&to[stored..], piece);
-        stored += piece.len();
-    });
 }

@@ -14,9 +14,9 @@ use core::ffi::CStr;
 use core::fmt::Write;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat, readlinkat_raw};
-use turnwise_interpose::{File, Text, race_checker, variable};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use turnwise_interpose::{File, Text, beginning, program_path, race_checker, variable};
 use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, VERSION};
@@ -223,8 +223,8 @@ impl Process {
             false => Policy::Libc.name(),
         };
         store_text(&header.policy, policy.as_bytes());
-        read_link(c"/proc/self/exe", &header.executable);
-        read_file(c"/proc/self/cmdline", &header.command);
+        store_text(&header.executable, program_path(&mut [0; 512]));
+        store_text(&header.command, beginning(c"/proc/self/cmdline", &mut [0; 1024]));
         locks::forget_epochs();
     }
 
@@ -292,17 +292,4 @@ fn main_header(path: &CStr) -> Option<&'static Header> {
         && header.version.load(Relaxed) == VERSION
         && header.layout.load(Relaxed) == LAYOUT;
     ours.then_some(header)
-}
-
-fn read_link(path: &CStr, to: &[AtomicU8]) {
-    let mut text = [0_u8; 512];
-    let length = readlinkat_raw(CWD, path, &mut text[..]).unwrap_or(0);
-    store_text(to, &text[..length]);
-}
-
-fn read_file(path: &CStr, to: &[AtomicU8]) {
-    let mut text = [0_u8; 1024];
-    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty()).map(File::from);
-    let length = file.and_then(|file| rustix::io::read(file, &mut text[..])).unwrap_or(0);
-    store_text(to, &text[..length]);
 }

@@ -4,15 +4,15 @@
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_interpose::{Symbol, c, find, real};
+use turnwise_interpose::{c, find, next_function, real};
 use turnwise_preload_abi::libraries::{PRELOAD, is_library};
 
 /// The result of a try by the preload library for a lock that was acquired past sleepers.
 pub(crate) const PAST_SLEEPERS: c_int = -1;
 
 real! {
-    pthread_mutex_trylock or c"turnwise_mutex_trylock",
-    pthread_rwlock_trywrlock or c"turnwise_rwlock_trywrlock",
+    pthread_mutex_trylock,
+    pthread_rwlock_trywrlock,
     pthread_spin_destroy,
     pthread_spin_unlock,
 }
@@ -27,11 +27,14 @@ pub(crate) fn look_up_all() {
     look_up();
     if next_is_preload() {
         events::look_up();
-        // It has these under a version only, which `dlsym` passes over.
-        const PRCTL: Symbol = Symbol::new("plain", c"turnwise_prctl");
-        const SYSCALL: Symbol = Symbol::new("plain", c"turnwise_syscall");
-        for (symbol, address) in [(PRCTL, &prctl::ADDRESS), (SYSCALL, &syscall::ADDRESS)] {
-            let found = symbol.find();
+        // Its tries that report sleepers; and what it has under a version only, which `dlsym` passes over.
+        for (name, address) in [
+            (c"turnwise_mutex_trylock", &pthread_mutex_trylock::ADDRESS),
+            (c"turnwise_rwlock_trywrlock", &pthread_rwlock_trywrlock::ADDRESS),
+            (c"turnwise_prctl", &prctl::ADDRESS),
+            (c"turnwise_syscall", &syscall::ADDRESS),
+        ] {
+            let found = next_function("plain", name);
             if !found.is_null() {
                 address.store(found, Relaxed);
             }

@@ -30,10 +30,6 @@ impl Sampling {
         self.waits.set(0);
         self.first_acquisitions.set(FIRST_ACQUISITIONS);
         self.random.set(seed);
-    }
-
-    /// Begins to sample stacks.
-    pub(crate) fn begin_stacks(&self) {
         self.stack_countdown.set(self.interval(STACK_ONE_IN));
     }
 

@@ -84,13 +84,12 @@ pub(crate) extern "C" fn begin(sleep: &mut Sleep) -> bool {
         let Some(entry) = entry_of(&state, sleep) else { return false };
         state.begin_wait();
         locks::contended(state.writer.mapping(), entry.lock.load(Relaxed));
-        let own = (&state.writer, &state.sampling);
         let past = PastWaits::of(&state.writer, entry);
         let is_kept = past.number < waits::FIRST || past.are_long() || state.sampling.is_stack_due();
         let stack = entry.mutex_or_under.load(Relaxed) as Ref;
         let episode = match is_kept {
-            true => state.episodes.begin(own, entry, Some((stack, 1)), None),
-            false => state.episodes.for_brief_waits(own, entry),
+            true => state.begin_episode(entry, Some((stack, 1)), None),
+            false => state.brief_episode(entry),
         };
         let began = clock::ticks();
         if let Some(episode) = episode {

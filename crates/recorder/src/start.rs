@@ -1,7 +1,7 @@
 //! The functions that run when the library is loaded, and when the process exits.
 
 use crate::{acquire, alone, exports, modules, process, real, sleep, state};
-use turnwise_interpose::{at_start_and_end, race_checker};
+use turnwise_interpose::{Text, at_start_and_end, race_checker};
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
@@ -12,7 +12,8 @@ extern "C" fn start() {
     alone::look_up();
     state::make_key();
     if race_checker().is_some() {
-        tell(b"turnwise: nothing is recorded under helgrind and drd, which would take the records for races\n");
+        let why = "nothing is recorded under helgrind and drd, which would take the records for races";
+        Text::<128>::of(format_args!("turnwise: {why}")).print();
     }
     process::claim();
     if let Some(process) = process::get_if_ready() {
@@ -33,8 +34,3 @@ extern "C" fn end() {
 }
 
 at_start_and_end! { start, end }
-
-fn tell(line: &[u8]) {
-    // SAFETY: the bytes are the caller's.
-    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
-}

@@ -3,11 +3,10 @@
 
 use crate::episodes::Episodes;
 use crate::held::HeldLocks;
-use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
 use crate::journal::Journal;
 use crate::mapping::add;
-use crate::misuse::Watch;
+use crate::notes::HoldNotes;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
 use crate::steps::Steps;
@@ -195,7 +194,6 @@ impl State {
         };
         record.left.store(interval, Relaxed);
         record.ahead.store(u64::from(interval), Relaxed);
-        state.sampling.begin_stacks();
         process.peers.begin(&state.peer, tid, index);
         await_end_of_thread();
         state.mode.store(IDLE, Relaxed);
@@ -243,21 +241,6 @@ impl State {
         }
     }
 
-    /// Returns the thread's holds, each with its entry if there is room for it.
-    pub(crate) fn holds(&self) -> Holds<'_> {
-        if self.next_line.get() != 0 {
-            self.look_up_held();
-        }
-        let State { locks, notes, writer, sampling, steps, .. } = self;
-        Holds { locks, notes, writer, sampling, steps }
-    }
-
-    /// Returns what notes a misuse of locks by the thread.
-    pub(crate) fn misuse(&self) -> Watch<'_> {
-        let State { locks, notes, writer, peer: own, .. } = self;
-        Watch { peers: &self.process().peers, own, locks, notes, writer }
-    }
-
     /// Ends the calling thread's state. `false`: not yet, other destructors may still use locks.
     fn end() -> bool {
         let Some(state) = enter() else { return true };
@@ -266,7 +249,7 @@ impl State {
             return false;
         }
         state.count_journal();
-        state.misuse().ends();
+        state.watch_end();
         state.steps.end(&state.writer);
         state.writer.note_name();
         state.writer.record().ended.store(clock::ticks(), Relaxed);

@@ -25,66 +25,46 @@ pub(crate) fn is_very_long(ticks: u64) -> bool {
     ticks >= clock::ticks_in(VERY_LONG_NS)
 }
 
-/// A wait of which only the length and the events are kept.
+/// A wait that has ended.
 #[derive(Clone, Copy)]
-pub(crate) struct BriefWait {
+pub(crate) struct Waited {
     pub(crate) ticks: u64,
     pub(crate) events: Events,
-}
-
-/// A wait with the data collected when it began.
-#[derive(Clone, Copy)]
-pub(crate) struct WholeWait {
-    pub(crate) wait: BriefWait,
     /// The stack, and the number of waits that it stands for.
     pub(crate) stack: Option<(Ref, u32)>,
     pub(crate) holder: Option<Holder>,
 }
 
-impl BriefWait {
-    /// Counts the wait for an acquisition at `at`; returns the site's distributions.
-    pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
+impl Waited {
+    /// Counts the wait for an acquisition at `at`.
+    pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) {
         let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
-        in_both(writer, entry, |detail| {
+        self.count_by(writer, entry, |detail| {
             detail::acquired(writer, detail, what);
             self.events.count(detail);
-        })
+        });
     }
 
     /// Counts a wait that was abandoned at `at`: its time, but no acquisition.
-    pub(crate) fn count_failed(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
-        in_both(writer, entry, |detail| detail::gave_up(writer, detail, at, self.ticks))
-    }
-}
-
-/// Counts in the thread's distributions and the site's; returns the latter.
-fn in_both(writer: &Writer, entry: &Entry, count: impl Fn(&Detail)) -> Option<&'static Detail> {
-    let [_, detail] = [&writer.record().detail, &entry.detail]
-        .map(|word| detail::of(writer, word, Limit::Waits).inspect(|d| count(d)));
-    detail
-}
-
-impl WholeWait {
-    /// Counts the wait for an acquisition at `at`.
-    pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) {
-        if let Some(detail) = self.wait.count(writer, entry, at) {
-            self.tally(writer, detail);
-        }
-    }
-
-    /// Counts a wait that was abandoned at `at`.
     pub(crate) fn count_failed(&self, writer: &Writer, entry: &Entry, at: u64) {
-        if let Some(detail) = self.wait.count_failed(writer, entry, at) {
+        self.count_by(writer, entry, |detail| detail::gave_up(writer, detail, at, self.ticks));
+    }
+
+    /// Counts in the thread's distributions and the site's.
+    fn count_by(&self, writer: &Writer, entry: &Entry, count: impl Fn(&Detail)) {
+        let [_, of_site] = [&writer.record().detail, &entry.detail]
+            .map(|word| detail::of(writer, word, Limit::Waits).inspect(|detail| count(detail)));
+        if let Some(detail) = of_site {
             self.tally(writer, detail);
         }
     }
 
     fn tally(&self, writer: &Writer, detail: &Detail) {
         if let Some((stack, weight)) = self.stack {
-            detail::tally(writer, detail, TALLY_STACK, u64::from(stack), weight, self.wait.ticks);
+            detail::tally(writer, detail, TALLY_STACK, u64::from(stack), weight, self.ticks);
         }
         if let Some(holder) = self.holder {
-            let tally = |kind| detail::tally(writer, detail, kind, holder.site, holder.weight, self.wait.ticks);
+            let tally = |kind| detail::tally(writer, detail, kind, holder.site, holder.weight, self.ticks);
             tally(TALLY_HOLDER);
             if let Some(off_cpu) = holder.off_cpu {
                 tally(TALLY_LOOKED);
@@ -98,7 +78,7 @@ impl WholeWait {
     /// Sets the weights. Sampled waits that are long stand for themselves: all of them are kept. Holders found by a
     /// search are known only for the sampled ones.
     pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
-        let weight = if is_long(self.wait.ticks) { 1 } else { one_in };
+        let weight = if is_long(self.ticks) { 1 } else { one_in };
         if let Some((_, stands_for)) = &mut self.stack {
             *stands_for = weight;
         }

@@ -25,10 +25,6 @@ pub struct Region {
 }
 
 impl Region {
-    const fn after(previous: u64, record: usize, count: u64, pages: u32) -> Region {
-        Region { table: previous, record: record as u64, count, pages }
-    }
-
     /// Returns the offset of the first record in a piece: records have their own cache lines.
     #[must_use]
     pub const fn first(&self) -> u64 {
@@ -57,15 +53,16 @@ impl Region {
 /// The size of a page; chunks are whole pages.
 pub const PAGE: u64 = 4096;
 /// The threads. Those beyond its count share the last record.
-pub const THREADS: Region = Region::after(PAGE, size_of::<Thread>(), 65_536, 2);
+pub const THREADS: Region = Region { table: PAGE, record: size_of::<Thread>() as u64, count: 65_536, pages: 2 };
 /// The program and its shared objects.
-pub const MODULES: Region = Region::after(THREADS.end(), size_of::<Module>(), 4096, 2);
+pub const MODULES: Region = Region { table: THREADS.end(), record: size_of::<Module>() as u64, count: 4096, pages: 2 };
 /// The locks by address.
-pub const LOCK_SLOTS: Region = Region::after(MODULES.end(), 4, 1 << 22, 1);
+pub const LOCK_SLOTS: Region = Region { table: MODULES.end(), record: 4, count: 1 << 22, pages: 1 };
 /// The locks.
-pub const LOCKS: Region = Region::after(LOCK_SLOTS.end(), size_of::<Lock>(), 2 << 20, 16);
+pub const LOCKS: Region =
+    Region { table: LOCK_SLOTS.end(), record: size_of::<Lock>() as u64, count: 2 << 20, pages: 16 };
 /// The stacks by hash.
-pub const STACK_SLOTS: Region = Region::after(LOCKS.end(), 8, 1 << 16, 1);
+pub const STACK_SLOTS: Region = Region { table: LOCKS.end(), record: 8, count: 1 << 16, pages: 1 };
 /// The offset of the chunks: the parts before it exist from the start.
 pub const CHUNKS: u64 = STACK_SLOTS.end().next_multiple_of(PAGE);
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub(crate) use turnwise_live::layout::BUCKETS;
 use turnwise_live::{Lock, Site, Totals};
 
-/// A lock's waits that have ended, as the reader returns them: if unchanged, the same object as at the previous look.
+/// A lock's waits that have ended, as the reader returns them.
 pub(super) type Ended = Arc<Lock>;
 
 /// The counts of a lock since its program began.

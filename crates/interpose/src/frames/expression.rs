@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::table::{Bytes, Entry};
-use super::{Frame, RETURN_ADDRESS};
+use super::{Frame, IS_X86, RETURN_ADDRESS};
 use gimli::{Evaluation, EvaluationResult, EvaluationStorage, Piece, UnwindExpression, Value};
 
 /// The room that an expression takes on the stack.
@@ -40,7 +40,7 @@ pub(super) fn value(
             EvaluationResult::RequiresRegister { register, .. } => {
                 let value = match usize::from(register.0) {
                     // On x86-64 the place in the code is also a register.
-                    RETURN_ADDRESS if cfg!(target_arch = "x86_64") => frame.pc,
+                    RETURN_ADDRESS if IS_X86 => frame.pc,
                     number => *frame.registers.get(number)?,
                 };
                 evaluation.resume_with_register(Value::Generic(value as u64))

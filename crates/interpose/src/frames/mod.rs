@@ -27,24 +27,13 @@ use memory::Memory;
 pub use memory::words;
 use table::{Context, Entry, Row};
 
-/// General registers, by DWARF's numbers.
-#[cfg(target_arch = "x86_64")]
-const REGISTERS: usize = 17;
-#[cfg(target_arch = "x86_64")]
-const FRAME_POINTER: usize = 6;
-#[cfg(target_arch = "x86_64")]
-const STACK_POINTER: usize = 7;
-#[cfg(target_arch = "x86_64")]
-const RETURN_ADDRESS: usize = 16;
-
-#[cfg(target_arch = "aarch64")]
-const REGISTERS: usize = 32;
-#[cfg(target_arch = "aarch64")]
-const FRAME_POINTER: usize = 29;
-#[cfg(target_arch = "aarch64")]
-const STACK_POINTER: usize = 31;
-#[cfg(target_arch = "aarch64")]
-const RETURN_ADDRESS: usize = 30;
+/// Which of the processors it is.
+const IS_X86: bool = cfg!(target_arch = "x86_64");
+/// The number of general registers; DWARF's numbers of some of them follow.
+const REGISTERS: usize = if IS_X86 { 17 } else { 32 };
+const FRAME_POINTER: usize = if IS_X86 { 6 } else { 29 };
+const STACK_POINTER: usize = if IS_X86 { 7 } else { 31 };
+const RETURN_ADDRESS: usize = if IS_X86 { 16 } else { 30 };
 
 /// The most frames that are visited, however few of them are kept.
 const MOST_FRAMES: usize = 256;
@@ -105,6 +94,15 @@ pub fn caller_of(stack: usize) -> Option<(usize, usize)> {
         frame = caller;
     }
     None
+}
+
+/// Returns the registers of the function that this is inlined into, with which unwinding begins: instruction pointer,
+/// stack pointer, frame pointer, and link register (0: the processor has none).
+#[inline(always)]
+pub fn registers() -> [u64; 4] {
+    let Frame { registers, pc, .. } = Frame::here();
+    let link = if IS_X86 { 0 } else { registers[RETURN_ADDRESS] };
+    [pc, registers[STACK_POINTER], registers[FRAME_POINTER], link].map(|register| register as u64)
 }
 
 /// Walks the stack for [`stack`], by the tables that `table_of` finds.
@@ -225,7 +223,7 @@ impl Frame {
 
 /// Returns the address in a return address, whose upper bits a processor may sign.
 fn address_of(word: usize) -> usize {
-    if cfg!(target_arch = "aarch64") { word & ((1 << 48) - 1) } else { word }
+    if IS_X86 { word } else { word & ((1 << 48) - 1) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Finds why a process has no live view, as far as can be seen from outside.
 
-use super::process::{is_gone, user};
+use super::process::{start_of, user};
 use crate::layout::FILE_BYTES;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +10,8 @@ use turnwise_preload_abi::libraries::{PRELOAD, loaded};
 #[must_use]
 pub fn why_no_view(pid: u32) -> Option<String> {
     let folder = format!("/proc/{pid}");
-    let owner = fs::metadata(&folder).ok().filter(|_| !is_gone(pid))?.uid();
+    start_of(pid)?;
+    let owner = fs::metadata(&folder).ok()?.uid();
     if user() != 0 && owner != user() {
         return Some(format!("it belongs to user {owner}, or only root may read it: run this as root"));
     }

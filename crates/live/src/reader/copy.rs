@@ -5,8 +5,7 @@
 //! was the same before and after was so in between.
 
 use super::error::{Error, Fault};
-use super::table::Table;
-use crate::layout::{BLOCKS, Block, FILE_BYTES, Header, LAYOUT, LOCKS, MAGIC, Part, VERSION};
+use crate::layout::{BLOCKS, Block, Entry, FILE_BYTES, Header, LAYOUT, LOCKS, MAGIC, Part, VERSION};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -16,9 +15,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-/// A copy of a file, except for its table.
+/// A copy of a file.
 pub(crate) struct Copy {
     pub(crate) header: Header,
+    /// The records of the table that were ever taken.
+    pub(crate) table: Vec<Entry>,
     pub(crate) blocks: Vec<BlockCopy>,
     /// Whether no entry moved while it was read.
     pub(crate) is_exact: bool,
@@ -47,31 +48,31 @@ impl BlockCopy {
 /// The number of times that a copy is tried, if entries moved meanwhile.
 const TRIES: u32 = 4;
 
-/// Copies the file; `table` holds the earlier copy of its table.
-pub(crate) fn copy(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
-    let mut copied = copy_once(path, file, table)?;
+/// Copies the file.
+pub(crate) fn copy(path: &Path, file: &File) -> Result<Copy, Error> {
+    let mut copied = copy_once(path, file)?;
     for _ in 1..TRIES {
         if copied.is_exact {
             break;
         }
-        copied = copy_once(path, file, table)?;
+        copied = copy_once(path, file)?;
     }
     Ok(copied)
 }
 
-fn copy_once(path: &Path, file: &File, table: &mut Table) -> Result<Copy, Error> {
+fn copy_once(path: &Path, file: &File) -> Result<Copy, Error> {
     let before = header(path, file)?;
     let fault = |error| Error::io(path, error);
     // The table comes first: an entry that moves meanwhile is missing, rather than counted twice. The number of records
     // is read after the number of moves, not with it: otherwise it could lack the last move's.
     let locks_used: u32 = read_at(file, offset_of!(Header, locks_used)).map_err(fault)?;
-    table.read(file, (locks_used as usize).min(LOCKS)).map_err(fault)?;
+    let table = read_all(file, 0, (locks_used as usize).min(LOCKS)).map_err(fault)?;
     let used = before.blocks_used.load(Relaxed).min(before.blocks.load(Relaxed)).min(BLOCKS as u32);
     let blocks = blocks(file, used as usize).map_err(fault)?;
     let header = header(path, file)?;
     let is_exact =
         before.moves_ended.load(Relaxed) == header.moves_begun.load(Relaxed) && blocks.iter().all(BlockCopy::is_whole);
-    Ok(Copy { header, blocks, is_exact })
+    Ok(Copy { header, table, blocks, is_exact })
 }
 
 /// Reads a part of the file.
@@ -79,6 +80,17 @@ pub(crate) fn read_at<T: FromZeros + FromBytes + IntoBytes>(file: &File, at: usi
     let mut value = T::new_zeroed();
     file.read_exact_at(value.as_mut_bytes(), at as u64)?;
     Ok(value)
+}
+
+/// Reads records of one kind, from the one at `first` on.
+pub(crate) fn read_all<T: Part + FromZeros + FromBytes + IntoBytes>(
+    file: &File,
+    first: usize,
+    count: usize,
+) -> io::Result<Vec<T>> {
+    let mut records: Vec<T> = std::iter::repeat_with(T::new_zeroed).take(count).collect();
+    file.read_exact_at(records.as_mut_bytes(), T::offset(first) as u64)?;
+    Ok(records)
 }
 
 /// Reads and checks the header.
@@ -130,14 +142,7 @@ fn blocks(file: &File, count: usize) -> io::Result<Vec<BlockCopy>> {
 
 /// Reads several blocks three times.
 fn read_thrice(file: &File, first: usize, count: usize) -> io::Result<Vec<BlockCopy>> {
-    let mut readings = [(); 3].map(|()| vec![0; count * size_of::<Block>()]);
-    for bytes in &mut readings {
-        file.read_exact_at(bytes, Block::offset(first) as u64)?;
-    }
-    let [before, blocks, after] = readings.each_ref().map(|bytes| bytes.chunks_exact(size_of::<Block>()));
-    let copies = before.zip(blocks).zip(after).filter_map(|((before, block), after)| {
-        let [before, block, after] = [before, block, after].map(|bytes| Block::read_from_bytes(bytes).ok());
-        Some(BlockCopy { before: before?, block: block?, after: after? })
-    });
-    Ok(copies.collect())
+    let [before, blocks, after] = [(); 3].map(|()| read_all(file, first, count));
+    let copies = before?.into_iter().zip(blocks?).zip(after?);
+    Ok(copies.map(|((before, block), after)| BlockCopy { before, block, after }).collect())
 }

@@ -1,7 +1,7 @@
 //! The reasons that a file is not a readable view.
 
 use super::absent::why_no_view;
-use super::process::is_gone;
+use super::process::start_of;
 use crate::layout::{LAYOUT, VERSION};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -96,7 +96,7 @@ impl fmt::Display for Error {
             ),
             Fault::NoView(pid) => match why_no_view(*pid) {
                 Some(why) => write!(f, "process {pid} has no live view: {why}"),
-                None if is_gone(*pid) => write!(f, "process {pid} has no live view: it has ended"),
+                None if start_of(*pid).is_none() => write!(f, "process {pid} has no live view: it has ended"),
                 None => write!(f, "process {pid} has no live view: none of its threads has waited for a lock yet"),
             },
         }

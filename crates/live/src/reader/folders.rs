@@ -5,7 +5,7 @@ use super::process::user;
 use crate::place::{FOLDER, RUNTIME, RUNTIME_VARIABLE, TEMPORARY, parse_name};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -104,7 +104,7 @@ fn open_to(path: &Path, how: &mut fs::OpenOptions) -> Result<fs::File, Error> {
         _ => Error::io(path, error),
     })?;
     let found = file.metadata().map_err(|error| Error::io(path, error))?;
-    if !found.file_type().is_file() || found.file_type().is_fifo() {
+    if !found.is_file() {
         return Err(Error::new(path, Fault::NoFile));
     }
     check_user(path, found.uid())?;

@@ -11,7 +11,6 @@ mod record;
 mod rules;
 mod snapshot;
 mod sum;
-mod table;
 mod threads;
 mod unloads;
 
@@ -22,15 +21,11 @@ pub use rules::{Addresses, Rule, Target, Tuner};
 pub use snapshot::{Lock, Lost, Site, SiteSum, Snapshot, Thread, Totals, Unloaded, Unloads, Waiting};
 
 use crate::layout::{CALLS, Part, STACKS, Stack, stack_of_site};
-use crate::place::{STALE_FILES, STALE_SECONDS};
 use clock::Clock;
 use core::sync::atomic::Ordering::Relaxed;
 use names::{ProgramNames, ThreadNames};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-use sum::Sums;
-use table::Table;
 use turnwise_preload_abi::Lock as Policy;
 
 /// The live view of a process.
@@ -145,7 +140,7 @@ impl Channel {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
-        self.look(&mut Memory::default(), |_, _, _| ()).map(|(snapshot, ())| snapshot)
+        self.sums().map(|(snapshot, _)| snapshot)
     }
 
     /// Reads a snapshot, and the totals of the waits at each call site of each lock.
@@ -153,7 +148,7 @@ impl Channel {
     /// # Errors
     /// As for [`Channel::snapshot`].
     pub fn sums(&self) -> Result<(Snapshot, Vec<SiteSum>), Error> {
-        self.look(&mut Memory::default(), sum::by_site)
+        self.look(&mut ThreadNames::default())
     }
 
     /// Returns which modules the process has unloaded.
@@ -185,23 +180,19 @@ impl Channel {
         Recorder::new(&self.path, &self.file)
     }
 
-    fn look<T>(
-        &self,
-        memory: &mut Memory,
-        more: impl FnOnce(&Table, &[copy::BlockCopy], &Clock) -> T,
-    ) -> Result<(Snapshot, T), Error> {
+    fn look(&self, names: &mut ThreadNames) -> Result<(Snapshot, Vec<SiteSum>), Error> {
         let alive = self.is_alive();
-        let copy = copy::copy(&self.path, &self.file, &mut memory.sums.table)?;
-        let clock = Clock::of(&copy.header);
-        let (header, more) = (&copy.header, more(&memory.sums.table, &copy.blocks, &clock));
+        let copy = copy::copy(&self.path, &self.file)?;
+        let (header, clock) = (&copy.header, Clock::of(&copy.header));
+        let sites = sum::by_site(&copy, &clock);
         let snapshot = Snapshot {
             pid: self.pid,
             start: self.start,
             name: self.names.program.clone(),
             alive,
             taken_ns: clock.ns,
-            locks: memory.sums.look(&copy.blocks, &clock),
-            threads: threads::threads(&copy, &clock, alive.then_some(self.pid), &mut memory.names),
+            locks: sum::by_lock(&sites, &copy, &clock),
+            threads: threads::threads(&copy, &clock, alive.then_some(self.pid), names),
             lost: Lost {
                 threads: header.lost_threads.load(Relaxed),
                 waits: header.lost_waits.load(Relaxed),
@@ -211,29 +202,21 @@ impl Channel {
             rules: self.rules()?,
             unloads: unloads::read(&self.path, &self.file, header)?,
         };
-        Ok((snapshot, more))
+        Ok((snapshot, sites))
     }
 }
 
-/// The data of a look that is kept for the next one.
-#[derive(Default)]
-struct Memory {
-    sums: Sums,
-    names: ThreadNames,
-}
-
-/// Reads a view repeatedly, each time for less than a snapshot costs: unchanged parts are not added up again. Names of
-/// threads may be some seconds old.
+/// Reads a view repeatedly, each time for less than a snapshot costs: names of threads may be some seconds old.
 pub struct Follower {
     channel: Channel,
-    memory: Memory,
+    names: ThreadNames,
 }
 
 impl Follower {
     /// Begins to follow a view.
     #[must_use]
     pub fn new(channel: Channel) -> Follower {
-        Follower { channel, memory: Memory::default() }
+        Follower { channel, names: ThreadNames::default() }
     }
 
     /// Returns the view.
@@ -242,27 +225,11 @@ impl Follower {
         &self.channel
     }
 
-    /// Makes a snapshot. Locks that have not changed are shared with the previous snapshot.
+    /// Makes a snapshot.
     ///
     /// # Errors
     /// As for [`Channel::snapshot`].
     pub fn look(&mut self) -> Result<Snapshot, Error> {
-        self.channel.look(&mut self.memory, |_, _, _| ()).map(|(snapshot, ())| snapshot)
+        self.channel.look(&mut self.names).map(|(snapshot, _)| snapshot)
     }
-}
-
-/// Removes files of ended processes: those older than a day, and the oldest of more than [`STALE_FILES`]. Returns their
-/// number.
-pub fn remove_stale() -> usize {
-    let gone = folders::files().into_iter().filter(|file| !process::is_alive(file.pid, file.start));
-    let mut aged: Vec<(Duration, PathBuf)> = gone
-        .filter_map(|file| {
-            let written = fs::symlink_metadata(&file.path).ok()?.modified().ok()?;
-            Some((SystemTime::now().duration_since(written).unwrap_or_default(), file.path))
-        })
-        .collect();
-    aged.sort();
-    let is_stale =
-        |(place, (age, _)): &(usize, &(Duration, PathBuf))| *place >= STALE_FILES || age.as_secs() >= STALE_SECONDS;
-    aged.iter().enumerate().filter(is_stale).filter(|(_, (_, path))| fs::remove_file(path).is_ok()).count()
 }

@@ -6,22 +6,16 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::fs;
 use turnwise_preload_abi::terminal::is_obeyed;
 
-/// Returns whether the process that began at `start` still runs.
-pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
-    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
-    match parse_stat(&stat) {
-        // A first thread that has exited is a zombie while others run.
-        Some((b'Z' | b'X', threads, began)) => began == start && threads > 1,
-        Some((_, _, began)) => began == start,
-        None => false,
-    }
+/// Returns when a process began; `None`: there is none, or it has ended.
+pub(crate) fn start_of(pid: u32) -> Option<u64> {
+    let (state, threads, start) = parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
+    // A first thread that has exited is a zombie while others run.
+    (threads > 1 || !matches!(state, b'Z' | b'X')).then_some(start)
 }
 
-/// Returns whether there is no such process.
-pub(crate) fn is_gone(pid: u32) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok();
-    stat.and_then(|stat| parse_stat(&stat))
-        .is_none_or(|(state, threads, _)| matches!(state, b'Z' | b'X') && threads <= 1)
+/// Returns whether the process that began at `start` still runs.
+pub(crate) fn is_alive(pid: u32, start: u64) -> bool {
+    start_of(pid) == Some(start)
 }
 
 /// Returns the threads of a process; none if it has ended.

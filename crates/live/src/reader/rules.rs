@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 use zerocopy::{FromZeros, IntoBytes};
@@ -98,21 +98,13 @@ impl Channel {
         if !self.is_alive() {
             return Err(Error::new(&self.path, Fault::Gone(self.pid)));
         }
-        Tuner::open(&self.path)
+        let file = folders::open_to_write(&self.path)?;
+        super::copy::header(&self.path, &file)?;
+        Ok(Tuner { file, path: self.path.clone() })
     }
 }
 
 impl Tuner {
-    /// Opens a file to write settings to it.
-    ///
-    /// # Errors
-    /// As for [`Channel::open`]; or the file is not the caller's to write.
-    pub fn open(path: &Path) -> Result<Tuner, Error> {
-        let file = folders::open_to_write(path)?;
-        super::copy::header(path, &file)?;
-        Ok(Tuner { file, path: path.to_owned() })
-    }
-
     /// Changes the rules, while no other process does. A rule without values is dropped.
     ///
     /// # Errors

@@ -1,184 +1,23 @@
-//! Adds up the figures of the table and the blocks for each lock.
-//!
-//! The sums are kept between looks: only those of a lock's records that have changed are read again. The blocks'
-//! figures are added afresh each time; each has at most some twenty locks.
+//! Adds up the figures of the table and the blocks, for each call site and each lock.
 
 use super::clock::Clock;
-use super::copy::BlockCopy;
+use super::copy::{BlockCopy, Copy};
 use super::snapshot::{Lock, Site, SiteSum, Totals};
-use super::table::Table;
-use crate::Key;
-use crate::layout::{self, BUCKETS, Entry, LOCKS, Wait, flags, state};
+use crate::layout::{self, BUCKETS, Entry, Wait, flags, state};
+use crate::{Key, Kind};
 use core::cmp::Reverse;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The number of locks remembered, including those that found no room in the table and have since left their block.
-const MANY: usize = 4 * LOCKS;
-
-/// The totals of all locks at the last look.
-#[derive(Default)]
-pub(crate) struct Sums {
-    pub(crate) table: Table,
-    locks: Vec<Known>,
-    /// Indices in `locks`.
-    places: FxHashMap<Key, usize>,
-    /// For each record of the table, the lock that it is linked to, and the lock's next record.
-    links: Vec<Link>,
-    /// Indices of locks to which blocks contributed.
-    in_blocks: Vec<usize>,
-    /// Locks of earlier looks, the oldest first.
-    old: VecDeque<Arc<Lock>>,
-}
-
-/// A lock.
-struct Known {
-    key: Key,
-    /// Its first record in the table.
-    first: Option<usize>,
-    /// `None`: no wait for it has ended.
-    sum: Option<Arc<Lock>>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Link {
-    key: Option<Key>,
-    next: Option<usize>,
-}
-
-impl Sums {
-    /// Adds up the data read into the table, and the blocks; returns the locks, the one with most wait time first.
-    pub(crate) fn look(&mut self, blocks: &[BlockCopy], clock: &Clock) -> Vec<Arc<Lock>> {
-        let mut again = self.changed();
-        again.append(&mut self.in_blocks);
-        let of_blocks: Vec<(usize, SiteSum)> =
-            blocks.iter().flat_map(|block| of_block(block, clock)).map(|(key, sum)| (self.place(key), sum)).collect();
-        self.in_blocks.extend(of_blocks.iter().map(|(place, _)| *place));
-        again.extend(&self.in_blocks);
-        again.sort_unstable();
-        again.dedup();
-        let mut sums: Vec<Arc<Lock>> = again.iter().map(|place| self.of_table(*place)).collect();
-        for (place, sum) in &of_blocks {
-            if let Some(lock) = again.binary_search(place).ok().and_then(|at| Arc::get_mut(&mut sums[at])) {
-                add(lock, sum);
-            }
-        }
-        for (key, at_ns) in blocks.iter().filter_map(|block| last(block, clock)) {
-            let at = self.places.get(&key).and_then(|place| again.binary_search(place).ok());
-            if let Some(lock) = at.and_then(|at| Arc::get_mut(&mut sums[at])) {
-                lock.last_ns = lock.last_ns.max(Some(at_ns));
-            }
-        }
-        for (place, mut lock) in again.into_iter().zip(sums) {
-            if let Some(lock) = Arc::get_mut(&mut lock) {
-                lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
-            }
-            let sum = Some(lock).filter(|lock| lock.waits > 0);
-            self.old.extend(core::mem::replace(&mut self.locks[place].sum, sum));
-        }
-        self.in_order()
-    }
-
-    /// Returns the places of locks whose records have changed.
-    fn changed(&mut self) -> Vec<usize> {
-        let changed = self.table.take_changed();
-        if self.locks.len() <= MANY
-            && let Some(places) = self.link_all(&changed)
-        {
-            return places;
-        }
-        // Most locks are gone, or a record has passed to another lock, which no program does: start afresh.
-        self.links.clear();
-        self.locks.clear();
-        self.places.clear();
-        self.in_blocks.clear();
-        self.link_all(&self.table.taken()).unwrap_or_default()
-    }
-
-    /// Links records to their locks; returns the locks' places. `None`: one was linked to another lock before.
-    fn link_all(&mut self, records: &[usize]) -> Option<Vec<usize>> {
-        self.links.resize(LOCKS, Link::default());
-        let mut places = Vec::with_capacity(records.len());
-        for &record in records {
-            let key = Key::read(self.table.record(record).key.load(Relaxed));
-            let linked = self.links[record].key;
-            match key {
-                _ if linked.is_some() && linked != key => return None,
-                None => {}
-                Some(key) => {
-                    let place = self.place(key);
-                    if linked.is_none() {
-                        let next = self.locks[place].first.replace(record);
-                        self.links[record] = Link { key: Some(key), next };
-                    }
-                    places.push(place);
-                }
-            }
-        }
-        Some(places)
-    }
-
-    /// Returns a lock's place; it gets one if it has none.
-    fn place(&mut self, key: Key) -> usize {
-        let place = *self.places.entry(key).or_insert(self.locks.len());
-        if place == self.locks.len() {
-            self.locks.push(Known { key, first: None, sum: None });
-        }
-        place
-    }
-
-    /// Returns the table's totals of a lock, as the only reference to them.
-    fn of_table(&mut self, place: usize) -> Arc<Lock> {
-        let mut shared = self.empty(self.locks[place].key);
-        let mut next = self.locks[place].first;
-        while let (Some(record), Some(lock)) = (next, Arc::get_mut(&mut shared)) {
-            if let Some((_, sum)) = of_entry(self.table.record(record)) {
-                add(lock, &sum);
-            }
-            next = self.links[record].next;
-        }
-        shared
-    }
-
-    /// Returns a lock without waits, in the memory of an old one if that is no longer referenced: allocating that much
-    /// memory at each look costs more than all sums.
-    fn empty(&mut self, key: Key) -> Arc<Lock> {
-        // Snapshots that are kept by the caller cannot be reused.
-        while self.old.len() > 3 * self.locks.len() {
-            self.old.pop_front();
-        }
-        let Some(mut shared) = self.old.pop_front() else { return Arc::new(empty(key, Vec::new())) };
-        match Arc::get_mut(&mut shared) {
-            Some(lock) => {
-                let mut sites = core::mem::take(&mut lock.sites);
-                sites.clear();
-                *lock = empty(key, sites);
-                shared
-            }
-            None => {
-                self.old.push_front(shared);
-                Arc::new(empty(key, Vec::new()))
-            }
-        }
-    }
-
-    fn in_order(&self) -> Vec<Arc<Lock>> {
-        let mut locks: Vec<&Arc<Lock>> = self.locks.iter().filter_map(|known| known.sum.as_ref()).collect();
-        locks.sort_by_cached_key(|lock| (Reverse(lock.wait_ns), lock.address, lock.kind));
-        locks.into_iter().cloned().collect()
-    }
-}
-
 /// Returns the totals of the waits at each call site of each lock.
-pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec<SiteSum> {
-    let mut places: FxHashMap<(Key, u64), usize> = FxHashMap::default();
+pub(crate) fn by_site(copy: &Copy, clock: &Clock) -> Vec<SiteSum> {
+    let mut places: FxHashMap<(u64, Kind, u64), usize> = FxHashMap::default();
     let mut sites: Vec<SiteSum> = Vec::new();
-    let of_table = table.taken().into_iter().filter_map(|place| of_entry(table.record(place)));
-    for (key, sum) in of_table.chain(blocks.iter().flat_map(|block| of_block(block, clock))) {
-        let place = *places.entry((key, sum.address)).or_insert(sites.len());
+    let of_table = copy.table.iter().filter_map(of_entry);
+    for sum in of_table.chain(copy.blocks.iter().flat_map(|block| of_block(block, clock))) {
+        let place = *places.entry((sum.lock, sum.kind, sum.address)).or_insert(sites.len());
         match sites.get_mut(place) {
             Some(site) => {
                 site.totals.add(&sum.totals);
@@ -190,8 +29,50 @@ pub(crate) fn by_site(table: &Table, blocks: &[BlockCopy], clock: &Clock) -> Vec
     sites
 }
 
+/// Returns the locks with waits that have ended, the one with most wait time first.
+pub(crate) fn by_lock(sites: &[SiteSum], copy: &Copy, clock: &Clock) -> Vec<Arc<Lock>> {
+    let mut places: FxHashMap<(u64, Kind), usize> = FxHashMap::default();
+    let mut locks: Vec<Lock> = Vec::new();
+    for sum in sites {
+        let place = *places.entry((sum.lock, sum.kind)).or_insert(locks.len());
+        if place == locks.len() {
+            let (address, kind) = (sum.lock, sum.kind);
+            let (totals, sites) = (Totals::default(), Vec::new());
+            locks.push(Lock { address, kind, totals, rule: None, last_ns: None, site: 0, sites });
+        }
+        add(&mut locks[place], sum);
+    }
+    for (key, at_ns) in copy.blocks.iter().filter_map(|block| last(block, clock)) {
+        if let Some(place) = places.get(&(key.address(), key.kind())) {
+            locks[*place].last_ns = locks[*place].last_ns.max(Some(at_ns));
+        }
+    }
+    locks.retain(|lock| lock.waits > 0);
+    locks.sort_by_cached_key(|lock| (Reverse(lock.wait_ns), lock.address, lock.kind));
+    locks.into_iter().map(in_order).map(Arc::new).collect()
+}
+
+/// Puts a lock's call sites in order.
+fn in_order(mut lock: Lock) -> Lock {
+    lock.sites.sort_unstable_by_key(|site| (Reverse(site.wait_ns), site.address));
+    lock
+}
+
+/// Adds the waits at a call site to those of its lock.
+fn add(lock: &mut Lock, sum: &SiteSum) {
+    let &SiteSum { address, rule, totals, .. } = sum;
+    // Among sites with equally long waits the first, independent of the order in which they are added.
+    let is_first = address != 0 && (lock.site == 0 || address < lock.site);
+    if totals.waits > 0 && (totals.longest_ns > lock.longest_ns || totals.longest_ns == lock.longest_ns && is_first) {
+        lock.site = address;
+    }
+    lock.totals.add(&totals);
+    lock.rule = lock.rule.max(rule);
+    lock.sites.push(Site { address, waits: totals.waits, wait_ns: totals.wait_ns, longest_ns: totals.longest_ns });
+}
+
 /// Returns a block's figures: the entries that were stable, and the wait that ended last.
-fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = (Key, SiteSum)> {
+fn of_block(block: &BlockCopy, clock: &Clock) -> impl Iterator<Item = SiteSum> {
     let is_free = block.block.state.load(Relaxed) == state::FREE;
     let entries = (0..layout::ENTRIES).filter_map(|index| steady(block, index)).filter_map(of_entry);
     entries.chain(ended(block).and_then(|wait| of_wait(wait, clock))).filter(move |_| !is_free)
@@ -221,14 +102,16 @@ fn last(block: &BlockCopy, clock: &Clock) -> Option<(Key, u64)> {
     Some((Key::read(wait.key.load(Relaxed))?, clock.at(wait.until.load(Relaxed))))
 }
 
-fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {
+fn of_entry(entry: &Entry) -> Option<SiteSum> {
     let key = Key::read(entry.key.load(Relaxed))?;
-    let histogram = entry.histogram.each_ref().map(|count| count.load(Relaxed).into());
-    let count = |count: &AtomicU32| count.load(Relaxed).into();
+    let count = |count: &AtomicU32| u64::from(count.load(Relaxed));
+    let histogram = entry.histogram.each_ref().map(count);
+    let waits = histogram.iter().sum();
     let totals = Totals {
-        waits: histogram.iter().fold(0_u64, |all, count| all.saturating_add(*count)),
+        waits,
         wait_ns: entry.wait_ns.load(Relaxed),
-        longest_ns: entry.longest_ns.load(Relaxed),
+        // A wait that is just being counted is not the longest of those that are.
+        longest_ns: if waits > 0 { entry.longest_ns.load(Relaxed) } else { 0 },
         sleeps: count(&entry.sleeps),
         steals: count(&entry.steals),
         handoffs: count(&entry.handoffs),
@@ -238,7 +121,7 @@ fn of_entry(entry: &Entry) -> Option<(Key, SiteSum)> {
     Some(of_key(key, entry.site.load(Relaxed), totals, rule(&entry.rule)))
 }
 
-fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
+fn of_wait(wait: &Wait, clock: &Clock) -> Option<SiteSum> {
     let ns = clock.length(wait.until.load(Relaxed).saturating_sub(wait.since.load(Relaxed)));
     let mut histogram = [0; BUCKETS];
     histogram[layout::bucket(ns)] = 1;
@@ -250,38 +133,11 @@ fn of_wait(wait: &Wait, clock: &Clock) -> Option<(Key, SiteSum)> {
     Some(of_key(Key::read(wait.key.load(Relaxed))?, wait.site.load(Relaxed), totals, None))
 }
 
-fn of_key(key: Key, address: u64, totals: Totals, rule: Option<u32>) -> (Key, SiteSum) {
-    (key, SiteSum { lock: key.address(), kind: key.kind(), address, totals, rule })
+fn of_key(key: Key, address: u64, totals: Totals, rule: Option<u32>) -> SiteSum {
+    SiteSum { lock: key.address(), kind: key.kind(), address, totals, rule }
 }
 
 /// Returns the number of a rule.
 fn rule(word: &AtomicU64) -> Option<u32> {
     word.load(Relaxed).checked_sub(1)?.try_into().ok()
-}
-
-fn empty(key: Key, sites: Vec<Site>) -> Lock {
-    let (address, kind) = (key.address(), key.kind());
-    Lock { address, kind, totals: Totals::default(), rule: None, last_ns: None, site: 0, sites }
-}
-
-/// Adds the waits at a call site to those of its lock.
-fn add(lock: &mut Lock, sum: &SiteSum) {
-    let more = &sum.totals;
-    // Among sites with equally long waits the first, independent of the order in which they are added.
-    let is_first = sum.address != 0 && (lock.site == 0 || sum.address < lock.site);
-    if more.waits > 0 && (more.longest_ns > lock.longest_ns || more.longest_ns == lock.longest_ns && is_first) {
-        lock.site = sum.address;
-    }
-    // A wait that is just being counted has no site yet.
-    lock.totals.add(&Totals { longest_ns: if more.waits > 0 { more.longest_ns } else { 0 }, ..*more });
-    lock.rule = lock.rule.max(sum.rule);
-    let new = Site { address: sum.address, waits: 0, wait_ns: 0, longest_ns: 0 };
-    let place = lock.sites.iter().position(|site| site.address == sum.address).unwrap_or_else(|| {
-        lock.sites.push(new);
-        lock.sites.len() - 1
-    });
-    let site = &mut lock.sites[place];
-    site.waits = site.waits.saturating_add(more.waits);
-    site.wait_ns = site.wait_ns.saturating_add(more.wait_ns);
-    site.longest_ns = site.longest_ns.max(more.longest_ns);
 }

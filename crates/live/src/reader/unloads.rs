@@ -1,26 +1,22 @@
 //! Reads which modules a program has unloaded.
 
+use super::copy::read_all;
 use super::error::Error;
 use super::process::before_zero;
 use super::snapshot::{Unloaded, Unloads};
-use crate::layout::{self, Header, UNLOADED, UNLOADED_START};
+use crate::layout::{self, Header, UNLOADED};
 use core::sync::atomic::Ordering::Relaxed;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use zerocopy::FromBytes;
 
 /// Reads the unloads that the header counts.
 pub(crate) fn read(path: &Path, file: &File, header: &Header) -> Result<Unloads, Error> {
     let number = (header.unloaded.load(Relaxed) as usize).min(UNLOADED);
-    let mut bytes = vec![0; number * size_of::<layout::Unloaded>()];
-    file.read_exact_at(&mut bytes, UNLOADED_START as u64).map_err(|error| Error::io(path, error))?;
-    let modules = bytes.chunks_exact(size_of::<layout::Unloaded>());
-    let program: Vec<u8> = before_zero(&header.name);
-    let modules = modules.filter_map(|one| Some(module(&layout::Unloaded::read_from_bytes(one).ok()?, &program)));
-    let modules = modules.collect();
+    let modules: Vec<layout::Unloaded> = read_all(file, 0, number).map_err(|error| Error::io(path, error))?;
+    let program = before_zero(&header.name);
+    let modules = modules.iter().map(|one| module(one, &program)).collect();
     let [start, end] = header.unsure.each_ref().map(|word| word.load(Relaxed));
     Ok(Unloads { count: header.unloads.load(Relaxed), modules, unsure: start..end })
 }

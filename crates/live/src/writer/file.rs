@@ -8,9 +8,8 @@ use crate::place::{ENDING, parse_stat};
 use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use rustix::fs::{
-    AtFlags, CWD, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstatfs, ftruncate, readlinkat_raw, unlinkat,
-};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, fallocate, fchmod, fstatfs, ftruncate, unlinkat};
+use turnwise_interpose::{beginning, program_path};
 
 /// The number of blocks for which the whole file is allocated at once.
 const FEW_BLOCKS: usize = 128;
@@ -49,7 +48,7 @@ pub(super) fn make(runtime: Option<&CStr>) -> Option<Made> {
 
 /// Reads the time at which the process began.
 fn start_of_process() -> Option<u64> {
-    Some(parse_stat(beginning(c"/proc/self/stat", &mut [0; 512])?)?.2)
+    Some(parse_stat(beginning(c"/proc/self/stat", &mut [0; 512]))?.2)
 }
 
 /// Returns whether a page of a file in `folder` that can be written once can be written again. If files are copied on
@@ -91,20 +90,11 @@ fn fill(made: &Made, start: u64) {
     header.policy.store(view::policy(), Relaxed);
     clock::choose();
     clock::tell(header);
-    let mut name = [0; NAME - 1];
-    if let Ok(length) = readlinkat_raw(CWD, c"/proc/self/exe", &mut name[..]) {
-        sys::store_bytes(&header.name, &name[..length]);
-    }
-    sys::store_bytes(&header.called, beginning(c"/proc/self/cmdline", &mut [0; CALLED]).unwrap_or_default());
-    sys::store_bytes(&header.title, beginning(c"/proc/self/comm", &mut [0; CALLED]).unwrap_or_default());
+    sys::store_bytes(&header.name, program_path(&mut [0; NAME - 1]));
+    sys::store_bytes(&header.called, beginning(c"/proc/self/cmdline", &mut [0; CALLED]));
+    sys::store_bytes(&header.title, beginning(c"/proc/self/comm", &mut [0; CALLED]));
     // ORDERING live.magic: Release; a reader that sees it sees the rest (invariant 4 of the layout).
     header.magic.store(MAGIC, Release);
-}
-
-/// Reads the beginning of a system file about the process.
-fn beginning<'a>(path: &CStr, bytes: &'a mut [u8]) -> Option<&'a [u8]> {
-    let read = rustix::io::read(sys::open(CWD, path, OFlags::empty(), 0)?, &mut *bytes).ok()?;
-    bytes.get(..read)
 }
 
 const _: () = assert!(view::PAGES * PAGE == FILE_BYTES);

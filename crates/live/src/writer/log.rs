@@ -10,7 +10,7 @@ use crate::layout::{Block, EVENTS, Wait, flags, state};
 use crate::log::{self, Counts, Record, Release, STACK, Switch};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release as ReleaseOrder};
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, fence};
-use turnwise_interpose::thread_variable;
+use turnwise_interpose::{registers, thread_variable};
 
 /// The shortest period, which replaces any shorter one in the file: some microseconds.
 const SHORTEST_PERIOD: u64 = 10_000;
@@ -179,14 +179,11 @@ fn record(block: &Block, weight: u64, mine: &Words, view: &View) {
     write(&slot.number, &slot.busy, number, || {
         describe(slot, block, weight, mine);
         slot.unloads.store(view.header().unloads.load(Relaxed), Relaxed);
-        let registers = Registers::here();
-        for (word, value) in
-            [&slot.instruction, &slot.stack_pointer, &slot.frame_pointer, &slot.link].into_iter().zip(registers.0)
-        {
-            word.store(value, Relaxed);
-        }
+        let registers = registers();
+        let places = [&slot.instruction, &slot.stack_pointer, &slot.frame_pointer, &slot.link];
+        places.into_iter().zip(registers).for_each(|(word, value)| word.store(value, Relaxed));
         let read = if view::may_call_system() {
-            sys::copy_own(view.process(), registers.0[1], slot.stack[0].as_ptr().cast(), STACK)
+            sys::copy_own(view.process(), registers[1], slot.stack[0].as_ptr().cast(), STACK)
         } else {
             0
         };
@@ -266,47 +263,6 @@ fn write(number: &AtomicU64, busy: &AtomicU32, value: u64, fill: impl FnOnce()) 
     number.store(value + 1, ReleaseOrder);
     // ORDERING log.busy: Release pairs with the Acquire in `take`.
     busy.store(0, ReleaseOrder);
-}
-
-/// The registers with which unwinding begins: instruction, stack pointer, frame pointer, link register.
-struct Registers([u64; 4]);
-
-impl Registers {
-    /// Returns the registers of the function that this is inlined into.
-    #[inline(always)]
-    fn here() -> Registers {
-        let (instruction, stack, frame, link): (u64, u64, u64, u64);
-        // SAFETY: reads registers.
-        #[cfg(target_arch = "x86_64")]
-        unsafe {
-            link = 0;
-            core::arch::asm!(
-                "lea {instruction}, [rip]",
-                "mov {stack}, rsp",
-                "mov {frame}, rbp",
-                instruction = out(reg) instruction,
-                stack = out(reg) stack,
-                frame = out(reg) frame,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-        // SAFETY: reads registers.
-        #[cfg(target_arch = "aarch64")]
-        unsafe {
-            core::arch::asm!(
-                "adr {instruction}, .",
-                "mov {stack}, sp",
-                "mov {frame}, x29",
-                "mov {link}, x30",
-                instruction = out(reg) instruction,
-                stack = out(reg) stack,
-                frame = out(reg) frame,
-                link = out(reg) link,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-        Registers([instruction, stack, frame, link])
-    }
 }
 
 #[cfg(test)]

@@ -14,11 +14,10 @@ use super::sys;
 use super::view::{self, View};
 use crate::layout::{STILL_LOADED, UNLOADED, Unloaded};
 use crate::{UNKNOWN_MODULE, numbered as with_number};
-use core::ffi::{c_int, c_void};
-use core::ptr::{NonNull, from_mut};
+use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use turnwise_interpose::{Identity, Module, find_quickly, whole_name};
+use turnwise_interpose::{Identity, Module, each_module, find_quickly, whole_name};
 
 /// [`Place::state`]: no module has been seen there since.
 const GONE: u32 = 1;
@@ -213,8 +212,11 @@ struct Copy {
     build_id_bytes: u32,
     path_bytes: u32,
     build_id: [u8; 32],
-    path: [u8; 440],
+    path: [u8; PATH],
 }
+
+/// The room for a module's path, with a zero byte.
+const PATH: usize = 440;
 
 impl Copy {
     const EMPTY: Copy = Copy {
@@ -222,7 +224,7 @@ impl Copy {
         build_id_bytes: 0,
         path_bytes: 0,
         build_id: [0; 32],
-        path: [0; 440],
+        path: [0; PATH],
     };
 
     /// Copies what identifies a module.
@@ -235,12 +237,10 @@ impl Copy {
         self.known = known;
         self.build_id[..id.len()].copy_from_slice(id);
         self.build_id_bytes = id.len() as u32;
-        let (mut length, path) = (0, &mut self.path);
-        whole_name(name, path.len() - 1, view::may_call_system(), |piece| {
-            path[length..length + piece.len()].copy_from_slice(piece);
-            length += piece.len();
-        });
-        self.path_bytes = length as u32;
+        let path = whole_name::<PATH>(name, view::may_call_system());
+        let path = path.text().to_bytes();
+        self.path[..path.len()].copy_from_slice(path);
+        self.path_bytes = path.len() as u32;
     }
 }
 
@@ -254,19 +254,29 @@ pub(super) struct Loaded {
     count: usize,
     /// Whether not all are known.
     is_part: bool,
-    /// Whether the program itself is among them.
-    with_program: bool,
 }
 
 impl Loaded {
+    /// Notes the modules that are loaded. `with_program`: the program itself is among them.
     pub(super) fn now(with_program: bool) -> Loaded {
         let copies = sys::keeping_errno(|| view::may_call_system().then(|| sys::zeroed(SCRATCH)).flatten());
-        let mut loaded =
-            Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none(), with_program };
-        if loaded.copies.is_some() {
-            // SAFETY: the callback has this type, and the argument outlives the call. A thread that unloads modules
-            // takes the loader's lock in any case.
-            unsafe { libc::dl_iterate_phdr(Some(each), from_mut(&mut loaded).cast()) };
+        let mut loaded = Loaded { copies: copies.map(NonNull::cast), count: 0, is_part: copies.is_none() };
+        if let Some(copies) = loaded.copies {
+            // A thread that unloads modules takes the loader's lock in any case.
+            each_module(|module, _| {
+                // SAFETY: the module stays loaded meanwhile.
+                let name = unsafe { module.name() }.to_bytes();
+                // The kernel's own module has no path.
+                let is_one = name.contains(&b'/') || name.is_empty() && with_program;
+                if is_one && loaded.count < MOST_LOADED {
+                    // SAFETY: there is room for this many copies, of which zero bytes are one; the module stays.
+                    unsafe { (*copies.as_ptr().add(loaded.count)).describe(&module) };
+                    loaded.count += 1;
+                } else if is_one {
+                    loaded.is_part = true;
+                }
+                false
+            });
         }
         loaded
     }
@@ -306,26 +316,6 @@ impl Loaded {
         // SAFETY: this many were written.
         self.copies.map_or(&[], |copies| unsafe { core::slice::from_raw_parts(copies.as_ptr(), self.count) })
     }
-}
-
-unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut c_void) -> c_int {
-    // SAFETY: `now` passes what it makes, the loader a valid description of a module that stays while this runs.
-    unsafe {
-        let (module, loaded) = (Module::described(&*info), &mut *loaded.cast::<Loaded>());
-        let name = module.name().to_bytes();
-        // The kernel's own module has no path.
-        let is_program = name.is_empty() && loaded.with_program;
-        if !name.contains(&b'/') && !is_program {
-            return 0;
-        }
-        let Some(copies) = loaded.copies.filter(|_| loaded.count < MOST_LOADED) else {
-            loaded.is_part = true;
-            return 0;
-        };
-        (*copies.as_ptr().add(loaded.count)).describe(&module);
-        loaded.count += 1;
-    }
-    0
 }
 
 /// Returns whether a module is no longer loaded; another may be in its place.

@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::process::{Pid, test_kill_process};
-use rustix::thread::{SecureComputingMode, secure_computing_mode};
+use rustix::thread::{SecureComputingMode, Timespec, nanosleep, secure_computing_mode};
 use turnwise_interpose::errno;
 pub(super) use turnwise_interpose::{File, keeping_errno, limit, nanoseconds, populate, store_bytes, zeroed};
 
@@ -55,14 +55,14 @@ pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
     let _ = unsafe { munmap(start.cast(), bytes) };
 }
 
+/// Returns the process's number: not the C library's cached copy, which may be missing in a forked child.
 pub(super) fn process() -> u32 {
-    // SAFETY: only returns a number. (The C library's cached copy is not used: it may be missing in a forked child.)
-    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+    rustix::process::getpid().as_raw_pid().cast_unsigned()
 }
 
+/// Returns the thread's number.
 pub(super) fn thread() -> u32 {
-    // SAFETY: only returns a number.
-    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+    rustix::thread::gettid().as_raw_pid().cast_unsigned()
 }
 
 /// Returns whether there is no such process.
@@ -96,9 +96,7 @@ pub(super) fn monotonic_ns() -> u64 {
 
 /// Sleeps, for less time if a signal arrives.
 pub(super) fn sleep_ns(ns: u64) {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: ns as libc::c_long };
-    // SAFETY: the time is valid, and the remainder is not requested.
-    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, ptr::null_mut::<libc::timespec>()) };
+    let _ = nanosleep(&Timespec { tv_sec: 0, tv_nsec: ns as c_long });
 }
 
 /// Copies memory of this process, as far as it is mapped; returns how much. Reading it directly could cause a signal.

@@ -64,36 +64,28 @@ impl Found {
 fn find(key: u64, site: u64, view: &View) -> Option<Found> {
     let hash = hash(key, site);
     let mut made = None;
-    for part in 0..index::PARTS {
-        for slot in index::slots(part, hash) {
-            // ORDERING live.index: Acquire pairs with the Release below: a thread that sees the place sees its owner.
-            let mut found = slot.load(Acquire);
-            if found == 0 {
-                if made.is_none() && part < index::part_of(view.locks_used()) {
-                    break;
-                }
-                let (place, lock) = match made {
-                    Some(made) => made,
-                    None => view.new_lock()?,
-                };
-                made = Some((place, lock));
-                lock.site.store(site, Relaxed);
-                lock.key.store(key, Relaxed);
-                if part != index::part_of(place) {
-                    break;
-                }
-                let word = index::word(hash, place);
-                // ORDERING live.index: Release pairs with the Acquire above, and so does Acquire.
-                match slot.compare_exchange(0, word, AcqRel, Acquire) {
-                    Ok(_) => return Some(Found { lock, by: Some((slot, word)) }),
-                    Err(other) => found = other,
-                }
+    for slot in index::slots(hash) {
+        // ORDERING live.index: Acquire pairs with the Release below: a thread that sees the place sees its owner.
+        let mut found = slot.load(Acquire);
+        if found == 0 {
+            let (place, lock) = match made {
+                Some(made) => made,
+                None => view.new_lock()?,
+            };
+            made = Some((place, lock));
+            lock.site.store(site, Relaxed);
+            lock.key.store(key, Relaxed);
+            let word = index::word(hash, place);
+            // ORDERING live.index: Release pairs with the Acquire above, and so does Acquire.
+            match slot.compare_exchange(0, word, AcqRel, Acquire) {
+                Ok(_) => return Some(Found { lock, by: Some((slot, word)) }),
+                Err(other) => found = other,
             }
-            let Some(place) = index::place_in(found, hash) else { continue };
-            let lock = view.at::<Entry>(place)?;
-            if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == site {
-                return Some(Found { lock, by: Some((slot, found)) });
-            }
+        }
+        let Some(place) = index::place_in(found, hash) else { continue };
+        let lock = view.at::<Entry>(place)?;
+        if lock.key.load(Relaxed) == key && lock.site.load(Relaxed) == site {
+            return Some(Found { lock, by: Some((slot, found)) });
         }
     }
     // Two records of a lock are added by readers.

@@ -159,9 +159,11 @@ fn make(mine: u32, may_call_system: bool) -> Result<View, Missing> {
         // was about to write there.
         // SAFETY: it is a mapping that an ancestor made here.
         unsafe { sys::replace(parents, FILE_BYTES) };
-        index::clear(LOCKS_USED.load(Relaxed) as usize);
+        index::clear();
     }
-    make_index(0);
+    // A page that is read before it is written is allocated twice, and the second time interrupts all CPUs that run the
+    // process.
+    populate(index::memory().as_ptr().cast_mut().cast(), size_of_val(index::memory()));
     PROCESS.store(made.process, Relaxed);
     BLOCKS.store(made.blocks as u32, Relaxed);
     BLOCKS_USED.store(0, Relaxed);
@@ -213,24 +215,15 @@ impl View {
         are_there.then(|| unsafe { &*self.base.add(offset).cast() })
     }
 
-    /// Returns the number of records of the table that were ever taken.
-    pub(super) fn locks_used(&self) -> usize {
-        LOCKS_USED.load(Relaxed) as usize
-    }
-
     /// Returns a record of the table that was never taken, and its place; `None`: there is no room for it.
     pub(super) fn new_lock(&self) -> Option<(usize, &'static Entry)> {
         // A disk that is full now may have room later: no place is taken before there is a page for one.
-        if !self.has_lock(self.locks_used()) {
+        if !self.has_lock(LOCKS_USED.load(Relaxed) as usize) {
             return None;
         }
         let place = take_next(&LOCKS_USED, LOCKS as u32)?;
         let lock = self.at(place as usize)?;
         self.header().locks_used.fetch_max(place + 1, Relaxed);
-        let next = place as usize + 1;
-        if index::part_of(next) != index::part_of(place as usize) {
-            make_index(index::part_of(next));
-        }
         Some((place as usize, lock))
     }
 
@@ -293,14 +286,6 @@ impl View {
             pages.for_each(|page| _ = THERE[page / 64].fetch_or(1 << (page % 64), Relaxed));
         }
         can
-    }
-}
-
-/// Populates the memory of a part of the index before it is read: a page that is read before it is written is allocated
-/// twice, and the second time interrupts all CPUs that run the process.
-fn make_index(part: usize) {
-    if let Some(slots) = index::memory(part) {
-        populate(slots.as_ptr().cast_mut().cast(), size_of_val(slots));
     }
 }
 

@@ -7,7 +7,7 @@ use turnwise_interpose::Filtering;
 turnwise_interpose::exec! {}
 
 // From just before a program installs a filter of system calls, nothing that needs a system call is recorded.
-turnwise_interpose::filters! { before, real::prctl::ADDRESS, real::syscall::ADDRESS, super::sleep::FUTEX }
+turnwise_interpose::filters! { before, real::prctl, real::syscall::ADDRESS, super::sleep::FUTEX }
 
 // After these calls the process may be unable to create its recording: it is created before them.
 turnwise_interpose::leaving! { crate::real, crate::process::open_now }
