@@ -32,10 +32,13 @@ impl<P: Machine> System for P {
     type Word = P::U32;
     type Link<T: 'static> = <P as Machine>::Link<T>;
     type Lock<T: Send + 'static> = <P as Machine>::Lock<T>;
+    type Thread = ();
 
     fn locked<T: Send, R>(lock: &Self::Lock<T>, body: impl FnOnce(&mut T) -> R) -> R {
         <P as Machine>::locked(lock, body)
     }
+
+    fn this() {}
 
     #[inline(always)]
     fn wait(word: &P::U32, expected: u32, ns: Option<u64>) {
@@ -44,7 +47,7 @@ impl<P: Machine> System for P {
     }
 
     #[inline(always)]
-    fn wake(word: *const P::U32) {
+    fn wake(_thread: &(), word: *const P::U32) {
         <P as Platform>::wake(word, Lane::Waiters, 1);
     }
 

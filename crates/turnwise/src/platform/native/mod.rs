@@ -33,7 +33,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, is_clock_faked, may_be_filtered, tid};
-pub use system::{assume_cpus, generation};
+pub use system::generation;
 pub use thread::{SLOTS, introduce, thread_of, waiting};
 #[cfg(feature = "live")]
 pub(crate) use watcher::{watch, watcher};

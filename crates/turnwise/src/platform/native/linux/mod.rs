@@ -29,7 +29,6 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
 pub use clock::is_clock_faked;
-pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use filter::{assume_filtered, find_filter, may_be_filtered};
 pub use generation::generation;

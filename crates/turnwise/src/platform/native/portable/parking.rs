@@ -5,10 +5,12 @@
 
 use super::system::{Link, System};
 use super::table::{Bucket, Queue, Table};
-use super::{Clock, Deadline, Lane, Parked, now, sleep, wall};
+use super::{Clock, Deadline, Lane, Parked, now, wall};
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
+use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
 extern crate std;
 
 /// The number of buckets: with a thousand threads asleep at the same time, each holds four.
@@ -23,18 +25,27 @@ impl System for Here {
     type Word = AtomicU32;
     type Link<T: 'static> = Cell<*const T>;
     type Lock<T: Send + 'static> = Mutex<T>;
+    type Thread = Thread;
 
     fn locked<T: Send, R>(lock: &Mutex<T>, body: impl FnOnce(&mut T) -> R) -> R {
         // Nothing panics while a bucket is locked.
         body(&mut lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn wait(word: &AtomicU32, expected: u32, ns: Option<u64>) {
-        sleep::wait(word, expected, ns);
+    fn this() -> Thread {
+        thread::current()
     }
 
-    fn wake(word: *const AtomicU32) {
-        sleep::wake(word);
+    /// Another `unpark` of this thread, as by the program itself, ends it early.
+    fn wait(_word: &AtomicU32, _expected: u32, ns: Option<u64>) {
+        match ns {
+            None => thread::park(),
+            Some(ns) => thread::park_timeout(Duration::from_nanos(ns)),
+        }
+    }
+
+    fn wake(thread: &Thread, _word: *const AtomicU32) {
+        thread.unpark();
     }
 
     fn time(clock: Clock) -> u64 {

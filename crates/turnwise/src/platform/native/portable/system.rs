@@ -10,18 +10,23 @@ pub(crate) trait System: Sized + 'static {
     type Link<T: 'static>: Link<T>;
     /// A lock with the data it protects.
     type Lock<T: Send + 'static>;
+    /// A thread, as one that wakes it knows it.
+    type Thread: Clone;
 
     /// Runs `body` with the lock held.
     fn locked<T: Send, R>(lock: &Self::Lock<T>, body: impl FnOnce(&mut T) -> R) -> R;
+
+    /// Returns the calling thread.
+    fn this() -> Self::Thread;
 
     /// Sleeps while the word is `expected`, for `ns` nanoseconds at most. It may return spuriously.
     #[track_caller]
     fn wait(word: &Self::Word, expected: u32, ns: Option<u64>);
 
-    /// Ends the sleep of the one thread that sleeps on this address. It uses the address alone: the word may be gone. A
-    /// thread that changes the word and then wakes misses no sleeper.
+    /// Ends the sleep of a thread on this address; the word may be gone. A thread that changes the word and then wakes
+    /// misses no sleeper.
     #[track_caller]
-    fn wake(word: *const Self::Word);
+    fn wake(thread: &Self::Thread, word: *const Self::Word);
 
     /// Returns nanoseconds on a clock.
     fn time(clock: Clock) -> u64;

@@ -10,7 +10,7 @@
 //! 1. Links are read and written by a thread that has the bucket's lock, or has removed the record from its queue.
 //! 2. A record leaves its queue once: removed by a wake-up, or by its own thread when it times out.
 //! 3. It stays in place, its thread in `park`, while it is in the queue, and if a wake-up took it, until that has
-//!    stored [`AWAKE`]. After that store the wake-up uses the address of the record's word, not its contents.
+//!    stored [`AWAKE`]. After that store the wake-up uses the address of the record's word, and nothing in it.
 
 use super::system::{Link, System};
 use super::{Deadline, Lane, Parked, Word};
@@ -31,11 +31,12 @@ pub(crate) struct Sleeper<S: System> {
     pub(crate) lane: Lane,
     pub(crate) next: S::Link<Sleeper<S>>,
     state: S::Word,
+    thread: S::Thread,
 }
 
 impl<S: System> Sleeper<S> {
     pub(crate) fn new(address: usize, lane: Lane) -> Self {
-        Sleeper { address, lane, next: S::Link::default(), state: S::Word::new(ASLEEP) }
+        Sleeper { address, lane, next: S::Link::default(), state: S::Word::new(ASLEEP), thread: S::this() }
     }
 }
 
@@ -147,10 +148,10 @@ impl<S: System, const BUCKETS: usize> Table<S, BUCKETS> {
         // SAFETY: invariant 3: the record is out of its queue, and its state is not stored yet.
         while let Some(sleeper) = unsafe { next.as_ref() } {
             next = sleeper.next.get();
-            let state = &raw const sleeper.state;
+            let (state, thread) = (&raw const sleeper.state, sleeper.thread.clone());
             // ORDERING table.awake: Release pairs with the Acquire in `park`: the record is no longer used.
             sleeper.state.store(AWAKE, Release);
-            S::wake(state);
+            S::wake(&thread, state);
             woken += 1;
         }
         woken
