@@ -5,6 +5,7 @@
 //! | `clock.rs` | the clocks, also where another library fakes them |
 //! | `exit.rs` | detects that a thread exits, and returns its slot |
 //! | `rseq.rs` | the area in which the kernel stores the CPU on which a thread runs |
+//! | `area.rs` | that of a thread, for others to read |
 //! | `cpus.rs` | the number of CPUs that the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
 //! | `filter.rs` | whether a filter may vet system calls |
@@ -13,6 +14,7 @@
 //! | `sys.rs` | the system calls |
 //! | `tid.rs` | the kernel's number of the thread |
 
+mod area;
 mod bounded_yield;
 mod clock;
 mod cpus;
@@ -25,6 +27,7 @@ mod sys;
 mod tid;
 
 use super::{spin, thread, tls};
+use crate::platform::{IntWord, Platform, Word};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
