@@ -372,6 +372,21 @@ fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
     pages.is_over();
 }
 
+/// All run at once; the first role is the first thread's.
+fn mixed<L: RawRwLock + Settles>(roles: &'static [Role<L>]) {
+    meet(|_| (), roles);
+}
+
+/// How the first thread has the lock, and how it leaves.
+type Hold<L> = (fn(&L), Role<L>);
+
+/// The first thread has the lock and rests, so that the others come to wait for it.
+fn behind<L: RawRwLock + Settles>((acquire, leave): Hold<L>, roles: &'static [Role<L>]) {
+    let pages = Pages::<L>::keep();
+    acquire(&pages.raw);
+    wait_behind(pages, roles, leave).is_over();
+}
+
 /// The first thread has acquired the lock, in the lock's `past`. A writer drops it while the first thread may still be
 /// in its release.
 fn freed<L: RawRwLock + Settles>((past, leave): (impl FnOnce(&L), Role<L>)) {
