@@ -128,11 +128,7 @@ impl<P: Platform> Node<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for Node<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("received", &self.received()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] Node<P>, |node| received: node.received());
 
 raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, granted: U32, generation: U32, });
 

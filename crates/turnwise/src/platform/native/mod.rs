@@ -120,11 +120,14 @@ unsafe impl Platform for Native {
         system: requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32>;
         system: now() -> u64;
         system: wall() -> u64;
-        system: on_cpu(token: Token) -> OnCpu;
         #[inline]
         system: generation() -> u32;
         thread: me() -> Option<Me<Self>>;
         thread: slot(token: Token) -> &'static ThreadSlot<Self>;
+    }
+
+    fn on_cpu(token: Token) -> OnCpu {
+        system::on_cpu_at(token, system::now)
     }
 
     #[inline(always)]

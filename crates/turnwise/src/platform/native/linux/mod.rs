@@ -40,7 +40,7 @@ pub use tid::tid;
 pub(super) use bounded_yield::{give_way, yield_bounded, yield_now};
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
-pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
+pub(super) use on_cpu::{Spinner, on_cpu_at};
 pub(super) use rseq::{Area, cpu, is_registered, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};
 

@@ -28,7 +28,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 extern crate std;
 
 pub(super) use exit::{are_exits_noticed, notice_exit};
-pub(super) use owner::{Area, Spinner, is_registered, on_cpu, on_cpu_at};
+pub(super) use owner::{Area, Spinner, is_registered, on_cpu_at};
 pub(super) use parking::{park, wake};
 
 /// Implements [`crate::platform::Platform::has_lanes`].
