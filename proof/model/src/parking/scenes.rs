@@ -16,7 +16,7 @@ pub(crate) trait Stage {
     fn keep<T: 'static>(&self, value: T) -> &'static T;
 
     /// Adds a thread.
-    fn thread(&self, body: impl Fn() + Copy + 'static);
+    fn spawn(&self, body: impl FnOnce() + Copy + 'static);
 
     /// Adds what holds when all threads are done.
     fn at_end(&self, holds: impl Fn() + 'static);
@@ -102,16 +102,16 @@ pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
 fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
-        stage.thread(move || scene.wait(0, 1, Lane::Readers));
+        stage.spawn(move || scene.wait(0, 1, Lane::Readers));
     }
-    stage.thread(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
+    stage.spawn(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
 }
 
 /// Two threads pass a word to each other, `rounds` times.
 fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
-        stage.thread(move || {
+        stage.spawn(move || {
             for _ in 0..size.rounds {
                 while scene.words[0].load(Relaxed) != mine {
                     scene.table.park(&scene.words[0], 1 - mine, Lane::Waiters, None);
@@ -128,10 +128,10 @@ fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for thread in 1..size.threads {
-        stage.thread(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
+        stage.spawn(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
     }
     let others = u32::try_from(size.threads - 2).expect("a scene has few threads");
-    stage.thread(move || {
+    stage.spawn(move || {
         scene.tell(1, 1, Lane::Waiters, 1);
         scene.tell(0, 1, Lane::Waiters, others);
     });
@@ -142,25 +142,25 @@ fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
     for (bit, lane) in LANES {
-        stage.thread(move || scene.wait(0, bit, lane));
+        stage.spawn(move || scene.wait(0, bit, lane));
     }
-    stage.thread(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
+    stage.spawn(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
 }
 
 /// The number woken is what the wake-ups report, even if waits time out.
 fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
-        stage.thread(move || _ = scene.park(Lane::Waiters));
+        stage.spawn(move || _ = scene.park(Lane::Waiters));
     }
-    stage.thread(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
+    stage.spawn(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
     stage.at_end(move || assert_eq!(scene.woken.get(), scene.said.get(), "woken, and woken as wake-ups say"));
 }
 
 /// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
 fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
-    stage.thread(move || {
+    stage.spawn(move || {
         loop {
             if scene.take() {
                 saw("got it in time");
@@ -171,10 +171,10 @@ fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
             }
         }
     });
-    stage.thread(move || {
+    stage.spawn(move || {
         while !scene.take() {
             scene.table.park(&scene.words[0], 0, Lane::Waiters, None);
         }
     });
-    stage.thread(move || scene.give());
+    stage.spawn(move || scene.give());
 }

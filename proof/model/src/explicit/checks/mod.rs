@@ -17,7 +17,7 @@ use super::check::{Body, Check, CheckSetup, Record, bury, choose, clock, fork, i
 use super::memory::scrub;
 use super::{Explicit, ExplicitWord, Machine, Size};
 use crate::lock::Lock;
-use crate::parking::{Shipped, Source};
+use crate::parking::{Shipped, Source, Stage};
 use crate::platform::{saw, saw_if};
 use crate::scenarios::Who::{self, Reader, Writer};
 use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section as _};
