@@ -8,10 +8,9 @@
 
 pub use crate::wait::Tuned;
 
+use crate::platform::native::WATCHER;
 use crate::platform::{Native, Platform};
 use core::any::TypeId;
-use core::ptr::null_mut;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// The way in which a thread waits for a lock.
@@ -83,9 +82,6 @@ impl Watcher {
         acquired.unwrap_or_else(|| acquire(None))
     }
 }
-
-/// The watcher of this process.
-static WATCHER: AtomicPtr<Watcher> = AtomicPtr::new(null_mut());
 
 /// Installs `watcher` for waits on the native platform that begin from now on, in place of the previous one.
 pub fn watch(watcher: &'static Watcher) {

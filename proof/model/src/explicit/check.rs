@@ -7,8 +7,8 @@ use super::setting::{Machine, Size};
 use super::{Explicit, machine};
 use crate::check::{Failure, Outcome, Width, quietly};
 use crate::lab::{self, Mutation};
-use crate::parking::Stage;
 use crate::platform;
+use crate::scenarios::Stage;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::explicit::Size;
-use crate::parking::{self, Link, Machine, Source, Stage};
+use crate::parking::{self, Link, Machine, Source};
+use crate::scenarios::Stage;
 use loom::sync::Mutex;
 use std::cell::RefCell;
 

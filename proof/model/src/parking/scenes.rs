@@ -3,24 +3,10 @@
 use super::{Machine, Parking};
 use crate::explicit::Size;
 use crate::platform::{saw, saw_if};
+use crate::scenarios::Stage;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Word};
-
-/// The stage on which a scene runs.
-pub(crate) trait Stage {
-    /// The machine.
-    type P: Machine;
-
-    /// Puts `value` where all threads see it to the end.
-    fn keep<T: 'static>(&self, value: T) -> &'static T;
-
-    /// Adds a thread.
-    fn spawn(&self, body: impl FnOnce() + Copy + 'static);
-
-    /// Adds what holds when all threads are done.
-    fn at_end(&self, holds: impl Fn() + 'static);
-}
 
 /// What the threads of a scene share.
 struct Scene<P: Machine, T> {
@@ -91,7 +77,7 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
 }
 
 /// Returns the scene of this name.
-pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
+pub(crate) fn scene<S: Stage<P: Machine>, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
     named! { name:
         pass = pass::<S, T>, change = change::<S, T>, lanes = lanes::<S, T>, counts = counts::<S, T>,
         token = token::<S, T>, words = words::<S, T>,
@@ -99,7 +85,7 @@ pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
 }
 
 /// All threads but one sleep until the last changes their word and wakes them all.
-fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn change<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
         stage.spawn(move || scene.wait(0, 1, Lane::Readers));
@@ -108,7 +94,7 @@ fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// Two threads pass a word to each other, `rounds` times.
-fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn pass<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
         stage.spawn(move || {
@@ -125,7 +111,7 @@ fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 
 /// One thread sleeps on the second word, all others but one on the first. The last wakes the one and then the others,
 /// all of them and no more.
-fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn words<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for thread in 1..size.threads {
         stage.spawn(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
@@ -138,7 +124,7 @@ fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// Two threads sleep in two lanes of one word, and each is woken by itself.
-fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn lanes<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
     for (bit, lane) in LANES {
@@ -148,7 +134,7 @@ fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
 }
 
 /// The number woken is what the wake-ups report, even if waits time out.
-fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn counts<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
         stage.spawn(move || _ = scene.park(Lane::Waiters));
@@ -158,7 +144,7 @@ fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 }
 
 /// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
-fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn token<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, _size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     stage.spawn(move || {
         loop {

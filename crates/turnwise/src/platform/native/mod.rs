@@ -42,12 +42,16 @@ pub(crate) fn thread_address() -> usize {
     core::ptr::from_ref(tls::words()).addr()
 }
 
-/// Returns what `on_cpu` rests on in this process, for reports: `rseq`, Linux's restartable sequences (the same-CPU test
-/// and published spinners), or `none`, where the system has none or the C library registers no area for them.
+/// Returns what `on_cpu` rests on in this process, for reports: `rseq`, Linux's restartable sequences (the same-CPU
+/// test and published spinners), or `none`, where the system has none or the C library registers no area for them.
 #[must_use]
 pub fn on_cpu_layer() -> &'static str {
     if system::is_registered() { "rseq" } else { "none" }
 }
+
+/// The watcher of this process, if there is one: see [`crate::live::watch`].
+#[cfg(feature = "live")]
+pub(crate) static WATCHER: AtomicPtr<crate::live::Watcher> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The number of thread-local counters: [`crate::events::here`].
 #[cfg(feature = "thread-events")]
