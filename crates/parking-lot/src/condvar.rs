@@ -5,18 +5,7 @@ use core::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-/// Whether a timed wait timed out.
-#[derive(Debug, PartialEq, Eq, Copy, Clone)]
-pub struct WaitTimeoutResult(bool);
-
-impl WaitTimeoutResult {
-    /// Returns whether the wait timed out.
-    #[inline]
-    pub fn timed_out(self) -> bool {
-        self.0
-    }
-}
+pub use turnwise::WaitTimeoutResult;
 
 /// A condition variable.
 pub struct Condvar {
@@ -64,7 +53,7 @@ impl Condvar {
         if ended.timed_out() {
             self.leave();
         }
-        WaitTimeoutResult(ended.timed_out())
+        ended
     }
 
     /// Waits for a notification until `timeout`.
@@ -87,7 +76,7 @@ impl Condvar {
         T: ?Sized,
         F: FnMut(&mut T) -> bool,
     {
-        let mut result = WaitTimeoutResult(false);
+        let mut result = WaitTimeoutResult::default();
         while !result.timed_out() && condition(&mut *guard) {
             result = self.wait_internal(guard, timeout);
         }

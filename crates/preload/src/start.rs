@@ -5,7 +5,7 @@ use crate::rules::{self, Unusable};
 use crate::{cond, exports, live, real, run_probe, sleep, spin, time};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
-use turnwise::platform::native::{OnCpuLayer, find_filter, on_cpu_layer};
+use turnwise::platform::native::{find_filter, on_cpu_layer};
 use turnwise_interpose::{Text, at_start_and_end, can_find, race_checker, variable};
 use turnwise_live::locks::me;
 use turnwise_live::writer;
@@ -115,10 +115,7 @@ fn report_count(count: u32, policy: &str, label: Option<&[u8]>) {
 }
 
 fn introduce(policy: Option<Lock>) {
-    let on_cpu = match on_cpu_layer() {
-        OnCpuLayer::Rseq => "rseq",
-        _ => "none",
-    };
+    let on_cpu = on_cpu_layer();
     let mut line = Line::new();
     let _ = write!(line, "turnwise: version {}", env!("CARGO_PKG_VERSION"));
     let _ = match (policy, rules::summary()) {

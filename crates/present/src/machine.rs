@@ -44,7 +44,7 @@ impl Machine {
             kernel: line("/proc/sys/kernel/osrelease"),
             libc: libc_version(),
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            on_cpu_layer: format!("{:?}", on_cpu_layer()).to_lowercase(),
+            on_cpu_layer: on_cpu_layer().to_owned(),
             load_average: line("/proc/loadavg").and_then(|all| all.split(' ').next()?.parse().ok()),
         }
     }

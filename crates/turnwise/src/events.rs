@@ -124,7 +124,7 @@ named! {
 /// let nothing = Stats::ZERO;
 /// assert_eq!((nothing[Event::Slept], nothing.acquisitions()), (0, 0));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stats([u64; Event::ALL.len()]);
 
 impl Stats {
@@ -147,12 +147,6 @@ impl Stats {
     pub const fn acquisitions(&self) -> u64 {
         let waited = self.get(Event::Contended).saturating_sub(self.get(Event::TimedOut));
         self.get(Event::Acquired) + waited + self.get(Event::Recursed)
-    }
-}
-
-impl Default for Stats {
-    fn default() -> Self {
-        Self::ZERO
     }
 }
 

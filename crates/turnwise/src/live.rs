@@ -8,8 +8,10 @@
 
 pub use crate::wait::Tuned;
 
-use crate::platform::{Native, Platform, native};
+use crate::platform::native::WATCHER;
+use crate::platform::{Native, Platform};
 use core::any::TypeId;
+use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// The way in which a thread waits for a lock.
 ///
@@ -82,18 +84,24 @@ impl Watcher {
 }
 
 /// Installs `watcher` for waits on the native platform that begin from now on, in place of the previous one.
-#[cfg(feature = "native")]
 pub fn watch(watcher: &'static Watcher) {
-    native::watch(watcher);
+    // ORDERING watcher.place: Release pairs with the Acquire in `watcher`: its fields are seen with it.
+    WATCHER.store(core::ptr::from_ref(watcher).cast_mut(), Release);
 }
 
 /// Returns the watcher of waits on `P`, if there is one.
 #[inline]
 pub(crate) fn watcher<P: Platform>() -> Option<&'static Watcher> {
-    if TypeId::of::<P>() == TypeId::of::<Native>() { native::watcher() } else { None }
+    if TypeId::of::<P>() != TypeId::of::<Native>() {
+        return None;
+    }
+    // ORDERING watcher.place: Acquire pairs with the Release in `watch`.
+    let watcher = WATCHER.load(Acquire);
+    // SAFETY: the pointer is null, or `watch` derived it from a reference that lives as long as the process.
+    unsafe { watcher.as_ref() }
 }
 
-#[cfg(all(test, feature = "native"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Mutex, RwSem};

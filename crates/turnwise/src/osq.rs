@@ -44,8 +44,6 @@
 
 use crate::platform::limits::{STEP_POLLS, STEP_ROUNDS};
 use crate::platform::{DefaultPlatform, Me, Pause, Platform, SpinEnd, SpinLimit, Token, Word, YieldThenSleep};
-use core::num::NonZeroUsize;
-use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Returns the word of a queue of this generation with `token` as the last thread.
@@ -124,22 +122,13 @@ impl<P: Platform> Node<P> {
         self.generation.store(generation, Relaxed);
     }
 
-    /// Returns [`Node::is_gone`] for a spin, with the address of the word behind it where that changes.
-    pub(crate) fn gone(&self) -> (Option<NonZeroUsize>, impl Fn() -> bool + use<'_, P>) {
-        (P::calls_may_be_left().then(|| NonNull::from(&self.generation).addr()), || self.is_gone())
-    }
-
     /// Returns whether a thread of this process, rather than of an ancestor, put the node where it is (invariant 4).
     fn is_of_this_process(&self) -> bool {
         self.generation.load(Relaxed) == P::generation()
     }
 }
 
-impl<P: Platform> core::fmt::Debug for Node<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Node").field("received", &self.received()).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] Node<P>, |node| received: node.received());
 
 raw_constructors!(Node, "a node that is in no queue", { next: U32, prev: U32, granted: U32, generation: U32, });
 
@@ -158,11 +147,7 @@ pub struct Osq<P: Platform = DefaultPlatform> {
 
 raw_constructors!(default Osq, "an empty queue", { tail: U32, });
 
-impl<P: Platform> core::fmt::Debug for Osq<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Osq").field("empty", &self.is_empty()).finish()
-    }
-}
+shows!([P: Platform] Osq<P>, |queue| empty: queue.is_empty());
 
 impl<P: Platform> Osq<P> {
     /// Returns whether the queue is empty.
@@ -171,24 +156,9 @@ impl<P: Platform> Osq<P> {
     }
 
     /// Returns the hint that was left last, 0 if none was; `None` while a thread is in the queue, in place of the hint.
-    ///
-    /// ```
-    /// let queue = turnwise::osq::Osq::new();
-    /// queue.set_spin_hint(7);
-    /// assert_eq!(queue.spin_hint(), Some(7));
-    /// ```
     pub fn spin_hint(&self) -> Option<u16> {
         let word = self.tail.load(Relaxed);
         word.is_multiple_of(Token::LIMIT).then_some((word / Token::LIMIT) as u16)
-    }
-
-    /// Leaves a hint in an empty queue; does nothing if a thread is in it, or joins meanwhile.
-    pub fn set_spin_hint(&self, spin_hint: u16) {
-        let word = self.tail.load(Relaxed);
-        if word.is_multiple_of(Token::LIMIT) && word != empty(spin_hint) {
-            // Relaxed: what osq.leave has released stays released.
-            let _ = self.tail.compare_exchange(word, empty(spin_hint), Relaxed, Relaxed);
-        }
     }
 
     /// Replaces the queue's word by `new` if `me` is the tail; returns whether it was.
@@ -377,12 +347,9 @@ mod tests {
             for spin_hint in [7, u16::MAX, 0] {
                 assert_eq!(queue.lock(me, Some(0)), Ok(()), "a hint is no thread");
                 assert_eq!((queue.spin_hint(), queue.is_empty()), (None, false));
-                queue.set_spin_hint(1);
                 queue.unlock_with_hint(me, 0, spin_hint);
                 assert_eq!((queue.spin_hint(), queue.is_empty()), (Some(spin_hint), true));
             }
-            queue.set_spin_hint(3);
-            assert_eq!(queue.spin_hint(), Some(3));
             assert_eq!(queue.lock(other, Some(0)), Ok(()));
             queue.unlock(other);
             assert_eq!(queue.spin_hint(), Some(0));

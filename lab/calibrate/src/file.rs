@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::env;
 use std::path::PathBuf;
-use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+use turnwise::platform::native::on_cpu_layer;
 use turnwise_sim::spec::Class;
 use turnwise_sim::spec::file::parse;
 
@@ -129,7 +129,7 @@ impl Calibration {
 
     /// Returns what is known about the system but for what its services cost.
     fn system(&self) -> Value {
-        let on_cpu = if on_cpu_layer() == OnCpuLayer::Rseq { "rseq" } else { "unknown" };
+        let on_cpu = if on_cpu_layer() == "rseq" { "rseq" } else { "unknown" };
         let driver = self.idle_driver.as_deref();
         // Without a driver there are no states to choose from, and `haltpoll` has a guest's: the host decides.
         let idle_deepens = driver.is_none_or(|driver| driver == "haltpoll");

@@ -50,8 +50,11 @@ locks! {
     "The preload library's condition variable."
         PreloadCond: ["crates/preload/src/cond", "crates/turnwise/src/condvar/spin_then_sleep.rs"],
     "The preload library's locks with a queue of waiters, in a forked child." PreloadWord: ["crates/preload/src/word"],
-    // Its source is the transcription that its check runs.
-    "The threads' slots, and their exit." Slots: ["proof/model/src/explicit/checks/slots.rs"],
+    "The threads' slots, and their exit."
+        Slots: [
+            "crates/turnwise/src/platform/native/free.rs",
+            "crates/turnwise/src/platform/native/linux/area.rs",
+        ],
     "The portable platform's table of sleeping threads."
         Parking: ["crates/turnwise/src/platform/native/portable/table.rs"],
     "Lineage: the Linux mutex of 2013." LinuxMutex: ["lab/lineage/src/linux_mutex"],

@@ -14,7 +14,7 @@ use crate::sources::Sources;
 use crate::tags::{self, Tag};
 use crate::{explicit, flags, models};
 use std::fmt;
-use std::sync::atomic::Ordering::{self, Relaxed};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A wake-up that wakes no thread, among what `places.toml` spares.
@@ -52,8 +52,6 @@ impl fmt::Display for Verdict {
 pub struct Report {
     /// One per mutant.
     pub verdicts: Vec<Verdict>,
-    /// Whether some model notices when all surviving orderings are relaxed at once; `None` if there are fewer than two.
-    pub together: Option<bool>,
     /// Comments that speak for no place that the models reached.
     pub unreached: Vec<Tag>,
     /// Orderings without a comment.
@@ -95,7 +93,6 @@ pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, S
     let orders = || places().filter(|(_, done)| subject.orders(done).next().is_some()).map(|(place, _)| place);
     let tags = subject.tags.iter().filter(|_| subject.sees_orders());
     Ok(Report {
-        together: subject.together(&verdicts),
         verdicts,
         unreached: tags.filter(|tag| !orders().any(|place| tag.covers(place))).cloned().collect(),
         untagged: orders().filter(|place| subject.tag(place).is_none()).copied().collect(),
@@ -174,8 +171,8 @@ impl Subject {
     fn try_mutant(&self, mutation: Mutation) -> Verdict {
         let start = Instant::now();
         let excused = self.excuse(&mutation);
-        // An excused mutant is not tried alone: no model would fail. An ordering takes part in `together`.
-        let caught = if excused.is_none() { self.catch(&[mutation]) } else { None };
+        // An excused mutant is not tried: no model would fail.
+        let caught = if excused.is_none() { self.catch(mutation) } else { None };
         let tag = match mutation.change {
             Change::Order { .. } => self.tag(&mutation.place).map(|tag| tag.name.clone()),
             _ => Some(self.sources.function(&mutation.place).to_owned()),
@@ -194,32 +191,19 @@ impl Subject {
         }
     }
 
-    /// Returns the first model or check that notices these changes, and after how many executions or states.
-    fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
-        let reaches = |ran: &Outcome| changes.iter().any(|c| ran.places.contains_key(&c.place));
-        let order = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
+    /// Returns the first model or check that notices this change, and after how many executions or states.
+    fn catch(&self, mutation: Mutation) -> Option<(&'static str, u64)> {
+        let order = matches!(mutation.change, Change::Order { .. });
+        let reaches = |ran: &Outcome| ran.places.contains_key(&mutation.place);
         let reaching = self.trials.iter().filter(|(trial, ran)| (trial.sees_orders || !order) && reaches(ran));
-        reaching.map(|(trial, _)| (trial.run)(self.width, changes)).find_map(|ran| {
+        reaching.map(|(trial, _)| (trial.run)(self.width, &[mutation])).find_map(|ran| {
             let notices = |cause| match cause {
                 Cause::Wrong => true,
-                Cause::Empty => changes.iter().all(|c| !matches!(c.change, Change::Order { .. })),
+                Cause::Empty => !order,
                 Cause::TooLarge => false,
             };
             ran.failure.is_some_and(|f| notices(f.cause)).then_some((ran.name, ran.tried))
         })
-    }
-
-    /// Tries all spared orderings at once: each may be spared alone, but perhaps not all together.
-    fn together(&self, verdicts: &[Verdict]) -> Option<bool> {
-        let survivors = verdicts.iter().filter(|v| v.caught.is_none()).map(|v| v.mutation);
-        let relaxed = |mutation: Mutation| match mutation.change {
-            Change::Order { part, from, .. } => {
-                Some(Mutation { change: Change::Order { part, from, to: Relaxed }, ..mutation })
-            }
-            _ => None,
-        };
-        let all: Vec<_> = survivors.filter_map(relaxed).collect();
-        (all.len() > 1).then(|| self.catch(&all).is_some())
     }
 }
 

@@ -9,9 +9,6 @@ use turnwise_model::mutants::{self, Verdict};
 fn all_caught(lock: Lock) {
     let say = |verdict: &Verdict| println!("{verdict}");
     let report = mutants::run(lock, Width::from_environment(), say).unwrap_or_else(|e| panic!("{e}"));
-    if let Some(caught) = report.together {
-        println!("all surviving orderings relaxed at once: {}", if caught { "caught" } else { "SURVIVE" });
-    }
     assert!(!report.verdicts.is_empty(), "there is no mutant of {lock:?}: are its sources where `sources.rs` says?");
     let survivors: Vec<_> = report.verdicts.iter().filter(|v| v.caught.is_none() && v.excused.is_none()).collect();
     let survivors = survivors.iter().map(|v| v.to_string()).collect::<Vec<_>>();

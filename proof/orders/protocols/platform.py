@@ -197,7 +197,7 @@ PROGRAMS = {
         publication("watcher.place", "watcher.place watch", "watcher.place watcher"),
         publication("policy.set", "policy.set set_policy", "policy.set policy"),
         publication("key", "exit.end start", "exit.end notice"),
-        publication("area", "on_cpu.area enter", "on_cpu.leave cpu"),
+        publication("area", "on_cpu.area publish", "on_cpu.leave cpu"),
     ],
     "slots": [
         Program("a push and a pop", [lambda: push(1), pop], one_is_left, {"free": 2}),

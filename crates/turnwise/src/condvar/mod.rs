@@ -81,7 +81,7 @@ struct Notified {
 /// let (ready, changed) = (Mutex::new(false), Condvar::new());
 /// assert!(changed.wait_for(&mut ready.lock(), Duration::from_millis(1)).timed_out());
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {

@@ -118,13 +118,8 @@ impl<P: Platform> SpinThenSleep<P> {
     }
 }
 
-impl<P: Platform> core::fmt::Debug for SpinThenSleep<P> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let history = self.history.load(Relaxed);
-        let (skips, failed) = ((history & SKIPS) >> 16, history >> 24);
-        f.debug_struct("SpinThenSleep").field("skips", &skips).field("failed", &failed).finish_non_exhaustive()
-    }
-}
+shows!([P: Platform] SpinThenSleep<P>, |polls| skips: (polls.history.load(Relaxed) & SKIPS) >> 16,
+    failed: polls.history.load(Relaxed) >> 24);
 
 #[cfg(all(test, feature = "native"))]
 mod tests {

@@ -9,8 +9,6 @@ use core::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
-pub use levels::{LEVELS, by_address, nested};
-
 /// A lock that a thread holds.
 #[derive(Clone, Copy)]
 struct Held {
@@ -195,58 +193,54 @@ fn step(held: Held, next: Held) -> Step {
     Step { held: graph.made(held.node), held_at: held.at, next: graph.made(next.node), next_at: next.at }
 }
 
-mod levels {
-    use super::{Cell, LEVEL, graph};
+/// The number of levels of [`nested`].
+pub const LEVELS: u32 = graph::LEVELS;
 
-    /// The number of levels of [`nested`].
-    pub const LEVELS: u32 = graph::LEVELS;
+/// Restores the level when dropped, even by a panic.
+struct Restore((u32, bool));
 
-    /// Restores the level when dropped, even by a panic.
-    struct Restore((u32, bool));
-
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            let _ = LEVEL.try_with(|level| level.set(self.0));
-        }
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let _ = LEVEL.try_with(|level| level.set(self.0));
     }
+}
 
-    fn with_level<R>(level: (u32, bool), f: impl FnOnce() -> R) -> R {
-        let _restore = Restore(LEVEL.with(|now| now.replace(level)));
-        f()
-    }
+fn with_level<R>(level: (u32, bool), f: impl FnOnce() -> R) -> R {
+    let _restore = Restore(LEVEL.with(|now| now.replace(level)));
+    f()
+}
 
-    /// Declares that the locks acquired in `f` belong to a separate level within their class: for locks created at one
-    /// place that are acquired in an order known to the program, such as parent before child. All others are at level
-    /// 0; a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
-    ///
-    /// ```
-    /// use turnwise::{Mutex, order};
-    ///
-    /// let tree = [Mutex::new("parent"), Mutex::new("child")];
-    /// let parent = tree[0].lock();
-    /// let child = order::nested(1, || tree[1].lock());
-    /// assert_eq!((*parent, *child), ("parent", "child"));
-    /// ```
-    ///
-    /// # Panics
-    /// If the level is not below [`LEVELS`].
-    pub fn nested<R>(level: u32, f: impl FnOnce() -> R) -> R {
-        assert!(level < LEVELS, "a class has {LEVELS} levels");
-        with_level((level, false), f)
-    }
+/// Declares that the locks acquired in `f` belong to a separate level within their class: for locks created at one
+/// place that are acquired in an order known to the program, such as parent before child. All others are at level
+/// 0; a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
+///
+/// ```
+/// use turnwise::{Mutex, order};
+///
+/// let tree = [Mutex::new("parent"), Mutex::new("child")];
+/// let parent = tree[0].lock();
+/// let child = order::nested(1, || tree[1].lock());
+/// assert_eq!((*parent, *child), ("parent", "child"));
+/// ```
+///
+/// # Panics
+/// If the level is not below [`LEVELS`].
+pub fn nested<R>(level: u32, f: impl FnOnce() -> R) -> R {
+    assert!(level < LEVELS, "a class has {LEVELS} levels");
+    with_level((level, false), f)
+}
 
-    /// Declares that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a
-    /// slab: an acquisition is reported if the thread holds one of the class at a higher address.
-    ///
-    /// ```
-    /// use turnwise::{Mutex, order};
-    ///
-    /// let accounts = [const { Mutex::new(10) }; 4];
-    /// let (from, to) = order::by_address(|| (accounts[1].lock(), accounts[3].lock()));
-    /// assert_eq!(*from + *to, 20);
-    /// ```
-    pub fn by_address<R>(f: impl FnOnce() -> R) -> R {
-        let (level, _) = LEVEL.with(Cell::get);
-        with_level((level, true), f)
-    }
+/// Declares that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a
+/// slab: an acquisition is reported if the thread holds one of the class at a higher address.
+///
+/// ```
+/// use turnwise::{Mutex, order};
+///
+/// let accounts = [const { Mutex::new(10) }; 4];
+/// let (from, to) = order::by_address(|| (accounts[1].lock(), accounts[3].lock()));
+/// assert_eq!(*from + *to, 20);
+/// ```
+pub fn by_address<R>(f: impl FnOnce() -> R) -> R {
+    let (level, _) = LEVEL.with(Cell::get);
+    with_level((level, true), f)
 }

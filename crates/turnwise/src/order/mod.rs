@@ -66,58 +66,45 @@ pub(crate) struct Class {
     id: graph::ClassId,
 }
 
-#[cfg(feature = "order-check")]
 impl Class {
-    #[track_caller]
+    #[inline(always)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) const fn new() -> Self {
-        Class { id: graph::ClassId::new(core::panic::Location::caller()) }
+        Class {
+            #[cfg(feature = "order-check")]
+            id: graph::ClassId::new(core::panic::Location::caller()),
+        }
     }
 
     /// Checks whether acquiring the lock now can deadlock.
-    #[track_caller]
-    pub(crate) fn before(&self, lock: usize, how: How) {
-        held::before(&self.id, lock, how, core::panic::Location::caller());
+    #[inline(always)]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) fn before(&self, _lock: usize, _how: How) {
+        #[cfg(feature = "order-check")]
+        held::before(&self.id, _lock, _how, core::panic::Location::caller());
     }
 
     /// Records that this thread has the lock.
-    #[track_caller]
-    pub(crate) fn acquired(&self, lock: usize, how: How) {
-        held::acquired(&self.id, lock, how, core::panic::Location::caller());
+    #[inline(always)]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) fn acquired(&self, _lock: usize, _how: How) {
+        #[cfg(feature = "order-check")]
+        held::acquired(&self.id, _lock, _how, core::panic::Location::caller());
     }
 }
 
 #[cfg(feature = "order-check")]
 pub(crate) use held::{released, suspend};
 
-#[cfg(not(feature = "order-check"))]
-impl Class {
-    #[inline(always)]
-    pub(crate) const fn new() -> Self {
-        Class {}
-    }
-
-    #[inline(always)]
-    pub(crate) fn before(&self, _lock: usize, _how: How) {}
-
-    #[inline(always)]
-    pub(crate) fn acquired(&self, _lock: usize, _how: How) {}
-}
-
 /// Records that the lock is about to be released.
 #[cfg(not(feature = "order-check"))]
 #[inline(always)]
 pub(crate) fn released(_lock: usize) {}
 
-/// A lock that its thread releases temporarily.
-#[cfg(not(feature = "order-check"))]
-pub(crate) struct Suspended;
-
 /// Records that this thread releases the lock until the result is dropped.
 #[cfg(not(feature = "order-check"))]
 #[inline(always)]
-pub(crate) fn suspend(_lock: usize) -> Suspended {
-    Suspended
-}
+pub(crate) fn suspend(_lock: usize) -> impl Sized {}
 
 #[cfg(not(feature = "order-check"))]
 const _: () = assert!(size_of::<Class>() == 0 && align_of::<Class>() == 1, "costs nothing when off");

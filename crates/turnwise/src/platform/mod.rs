@@ -28,7 +28,6 @@ pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 pub use yield_then_sleep::YieldThenSleep;
 
-use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A platform whose words are core's atomic types: its locks can be created in constants (`const_new_in`), for statics.
@@ -221,14 +220,12 @@ pub struct SpinLimit {
     pub batches: bool,
     /// Stop when [`Preempt::IsDue`] is answered with yes; where the platform does not know, this has no effect.
     pub need_resched: bool,
-    /// The address of a second word, which `ready` loads: a simulator watches its cache line, too.
-    pub also: Option<NonZeroUsize>,
 }
 
 impl SpinLimit {
     /// The limit that lets a spin continue for ever.
     pub const NONE: SpinLimit =
-        SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false, also: None };
+        SpinLimit { until: None, owner: None, still_ns: None, batches: false, need_resched: false };
 }
 
 /// Why a spin ended without success.

@@ -14,66 +14,54 @@ pub(crate) type RacyWord = MaybeUninit<usize>;
 /// The number of words of a [`load_wide`].
 pub(crate) const WIDE: usize = 4;
 
-/// Reads [`WIDE`] words, with no ordering, like a [`load`] of each, but by fewer instructions.
+/// Reads [`WIDE`] words, with no ordering, like a [`load`] of each, but by fewer instructions where we know them.
 ///
 /// # Safety
 /// As for [`load`] of each.
 #[inline(always)]
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
 pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
-    use core::arch::x86_64::__m128i;
-    let (low, high): (MaybeUninit<__m128i>, MaybeUninit<__m128i>);
-    // SAFETY: contract of `load_wide`; two vectors are as large as four words, and any bytes are such words.
-    unsafe {
-        core::arch::asm!(
-            "movups {low}, xmmword ptr [{words}]",
-            "movups {high}, xmmword ptr [{words} + 16]",
-            words = in(reg) words,
-            low = out(xmm_reg) low,
-            high = out(xmm_reg) high,
-            options(nostack, preserves_flags),
-        );
-        core::mem::transmute([low, high])
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+    {
+        use core::arch::x86_64::__m128i;
+        let (low, high): (MaybeUninit<__m128i>, MaybeUninit<__m128i>);
+        // SAFETY: contract of `load_wide`; two vectors are as large as four words, and any bytes are such words.
+        unsafe {
+            core::arch::asm!(
+                "movups {low}, xmmword ptr [{words}]",
+                "movups {high}, xmmword ptr [{words} + 16]",
+                words = in(reg) words,
+                low = out(xmm_reg) low,
+                high = out(xmm_reg) high,
+                options(nostack, preserves_flags),
+            );
+            core::mem::transmute([low, high])
+        }
     }
-}
-
-/// Reads [`WIDE`] words, with no ordering, like a [`load`] of each, but by fewer instructions.
-///
-/// # Safety
-/// As for [`load`] of each.
-#[inline(always)]
-#[cfg(all(target_arch = "aarch64", target_pointer_width = "64", not(miri)))]
-pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
-    let (a, b, c, d): (RacyWord, RacyWord, RacyWord, RacyWord);
-    // SAFETY: contract of `load_wide`. Both loads come before any output register is needed as the address.
-    unsafe {
-        core::arch::asm!(
-            "ldp {a}, {b}, [{words}]",
-            "ldp {c}, {d}, [{words}, #16]",
-            words = in(reg) words,
-            a = out(reg) a,
-            b = out(reg) b,
-            c = out(reg) c,
-            d = out(reg) d,
-            options(nostack, preserves_flags),
-        );
+    #[cfg(all(target_arch = "aarch64", target_pointer_width = "64", not(miri)))]
+    {
+        let (a, b, c, d): (RacyWord, RacyWord, RacyWord, RacyWord);
+        // SAFETY: contract of `load_wide`. Both loads come before any output register is needed as the address.
+        unsafe {
+            core::arch::asm!(
+                "ldp {a}, {b}, [{words}]",
+                "ldp {c}, {d}, [{words}, #16]",
+                words = in(reg) words,
+                a = out(reg) a,
+                b = out(reg) b,
+                c = out(reg) c,
+                d = out(reg) d,
+                options(nostack, preserves_flags),
+            );
+        }
+        [a, b, c, d]
     }
-    [a, b, c, d]
-}
-
-/// Reads [`WIDE`] words, with no ordering, by a [`load`] of each.
-///
-/// # Safety
-/// As for [`load`] of each.
-#[inline(always)]
-#[cfg(any(
-    miri,
-    not(any(
-        all(target_arch = "x86_64", target_feature = "sse2"),
-        all(target_arch = "aarch64", target_pointer_width = "64")
-    ))
-))]
-pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
+    #[cfg(any(
+        miri,
+        not(any(
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_pointer_width = "64")
+        ))
+    ))]
     // SAFETY: contract of `load_wide`, which is that of `load` for each word.
     core::array::from_fn(|word| unsafe { load(words.add(word)) })
 }

@@ -141,7 +141,7 @@ unsafe impl<P: Platform> RawLock for RawRwSem<P> {
 
     #[inline]
     fn lock(&self) {
-        self.write_with(None);
+        self.write_between(None, &Tuned::POLICY, &|| ());
     }
 
     /// Acquires the lock for writing if it is free. May fail on a free lock that is reserved for others, while a reader
@@ -171,7 +171,7 @@ unsafe impl<P: Platform> RawLock for RawRwSem<P> {
 unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.write_with(Some(deadline))
+        self.write_between(Some(deadline), &Tuned::POLICY, &|| ())
     }
 }
 
@@ -323,13 +323,7 @@ impl<P: Platform> RawRwSem<P> {
     }
 
     /// Acquires the lock for writing, or gives up at the deadline if there is one; returns whether it acquired it.
-    #[inline]
-    pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
-        self.write_between(deadline, &Tuned::POLICY, &|| ())
-    }
-
-    /// Acquires the lock for writing, and calls `before_sleep` each time between the announcement that this thread
-    /// sleeps and its sleep.
+    /// Calls `before_sleep` each time between the announcement that this thread sleeps and its sleep.
     #[inline]
     pub(crate) fn write_between(&self, deadline: Option<Deadline>, settings: &Tuned, before_sleep: &dyn Fn()) -> bool {
         let taken = self.take(0, WRITER).is_ok() && self.own();

@@ -23,7 +23,8 @@ impl<P: Platform> RawRwSem<P> {
         self.counters.acquisition_by(self.poll_and_enter(prefer), || self.read_slow(prefer, deadline, &settings))
     }
 
-    /// Acquires the lock for writing like [`RawRwSem::write_with`], with settings for this wait, if it must wait.
+    /// Acquires the lock for writing, or gives up at the deadline if there is one, with settings for this wait, if it
+    /// must wait; returns whether it acquired it.
     pub fn write_tuned(&self, deadline: Option<Deadline>, settings: Tuned) -> bool {
         self.counters.acquisition_by(self.take_write(), || self.write_slow(deadline, &settings, &|| ()))
     }

@@ -154,9 +154,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 
     /// Waits until the predecessor makes this node's thread head, or has abandoned its node (invariant 5).
     fn await_grant(node: &Node<P>, prev: &Node<P>) {
-        let (also, is_gone) = prev.gone();
-        let granted = |granted| granted != 0 || is_gone();
-        let _ = P::spin_until(&node.granted, granted, SpinLimit { also, ..SpinLimit::NONE });
+        let _ = P::spin_until(&node.granted, |granted| granted != 0 || prev.is_gone(), SpinLimit::NONE);
     }
 
     /// Waits for this node's successor to link itself; returns `None` if that has left in between, and the node stays.

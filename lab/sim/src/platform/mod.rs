@@ -19,7 +19,6 @@ pub use word::SimWord;
 use crate::engine::{self, Doing, Engine, Flow, Kind, Op};
 use crate::spec::{Machine, NS, Ps};
 use std::mem::MaybeUninit;
-use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{
@@ -89,8 +88,7 @@ unsafe impl Platform for Sim {
             let value = word.load(Ordering::Relaxed);
             ready(value).then_some(value)
         };
-        let words = [address(word), limit.also.map_or(0, NonZeroUsize::get)];
-        spin::spin(&words[..1 + usize::from(limit.also.is_some())], limit, Location::caller(), look)
+        spin::spin(&[address(word)], limit, Location::caller(), look)
     }
 
     #[track_caller]

@@ -3,7 +3,6 @@
 use crate::support;
 use crate::world::{Word32, compute_until, config, notes, token, took};
 use std::cell::Cell;
-use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -51,28 +50,23 @@ fn no_write_is_missed_whenever_it_comes() {
     }
 }
 
-/// Spinners that wait for a word to reach values of their own choice, on one word or either of two, while others count.
+/// Spinners that wait for a word to reach values of their own choice, while others count.
 fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
     let (spinners, writers, steps) = (6, 2, 40);
     let mut sim = Simulation::new(Config { perturb, ..config(machine, seed) }, spinners + writers);
     let words = sim.place("words", [Word32::new(0), Word32::new(0)]);
-    let apart = sim.place("apart", Word32::new(0));
     for writer in 0..writers {
-        let (words, apart) = (words.clone(), apart.clone());
+        let words = words.clone();
         sim.spawn(Affinity::Any, move || {
             for _ in 0..steps {
                 Sim::compute(Sim::chance(2_000));
-                match Sim::chance(2) {
-                    0 => words[writer].fetch_add(1, SeqCst),
-                    _ => apart.fetch_add(1, SeqCst),
-                };
+                words[writer].fetch_add(1, SeqCst);
             }
             words[writer].fetch_or(1 << 16, SeqCst); // the end, for all that still wait
-            apart.fetch_or(1 << 16, SeqCst);
         });
     }
     for spinner in 0..spinners {
-        let (words, apart) = (words.clone(), apart.clone());
+        let words = words.clone();
         sim.spawn(Affinity::Any, move || {
             let mut seen = 0;
             while seen < 1 << 16 {
@@ -81,15 +75,8 @@ fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
                 let still_ns = (Sim::chance(4) == 0).then_some(u32::MAX);
                 let limit = SpinLimit { until, still_ns, ..SpinLimit::NONE };
                 let (word, ready) = (&words[spinner % writers], |value| value >= want);
-                if Sim::chance(2) == 0 {
-                    let result = Sim::spin_until(word, ready, limit);
-                    assert!(until.is_some() || result.is_ok_and(ready), "{result:?}");
-                } else {
-                    let limit = SpinLimit { also: Some(NonNull::from(&*apart).addr()), ..limit };
-                    let either = |value| ready(value) || apart.load(Relaxed) > 1 << 16;
-                    let result = Sim::spin_until(word, either, limit);
-                    assert!(until.is_some() || result.is_ok(), "{result:?}");
-                }
+                let result = Sim::spin_until(word, ready, limit);
+                assert!(until.is_some() || result.is_ok_and(ready), "{result:?}");
                 seen = word.load(Relaxed);
             }
         });

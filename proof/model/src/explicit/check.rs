@@ -1,13 +1,14 @@
 //! A check: a lock, threads that use it, and what must hold in all of their interleavings.
 
-use super::machine;
 pub(super) use super::machine::{Record, bury, choose, clock, fork, is_stopped, leave, stoppable};
 use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
 use super::setting::{Machine, Size};
+use super::{Explicit, machine};
 use crate::check::{Failure, Outcome, Width, quietly};
 use crate::lab::{self, Mutation};
 use crate::platform;
+use crate::scenarios::Stage;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
@@ -42,17 +43,26 @@ pub struct CheckSetup {
     end: RefCell<Option<Box<dyn Fn()>>>,
 }
 
-impl CheckSetup {
+impl Stage for CheckSetup {
+    type P = Explicit;
+
     /// Puts `value` where all threads see it, and where it is part of the state.
-    pub fn keep<T: 'static>(&self, value: T) -> &'static T {
+    fn keep<T: 'static>(&self, value: T) -> &'static T {
         machine::keep(value)
     }
 
     /// Adds a thread. Whatever is on its stack while others run must own nothing.
-    pub fn spawn(&self, body: impl FnOnce() + Copy + 'static) {
+    fn spawn(&self, body: impl FnOnce() + Copy + 'static) {
         self.add(body, false);
     }
 
+    /// Sets what must hold when all threads are done.
+    fn at_end(&self, holds: impl Fn() + 'static) {
+        *self.end.borrow_mut() = Some(Box::new(holds));
+    }
+}
+
+impl CheckSetup {
     /// Adds a thread that runs `round` `rounds` times, each on a clean stack.
     pub fn spawn_rounds(&self, rounds: u32, round: impl Fn() + Copy + 'static) {
         self.spawn(move || {
@@ -79,11 +89,6 @@ impl CheckSetup {
             body();
         });
         self.bodies.borrow_mut().push((fiber, later));
-    }
-
-    /// Sets what must hold when all threads are done.
-    pub fn at_end(&self, holds: impl Fn() + 'static) {
-        *self.end.borrow_mut() = Some(Box::new(holds));
     }
 
     /// Calls `watch` for each operation as it is done.
@@ -141,8 +146,8 @@ impl Check {
 mod tests {
     use super::*;
     use crate::check::Cause;
+    use crate::explicit::ExplicitWord;
     use crate::explicit::checks::Section;
-    use crate::explicit::{Explicit, ExplicitWord};
     use crate::scenarios::{Section as _, Who::Writer};
     use std::sync::atomic::Ordering::Relaxed;
     use turnwise::platform::{IntWord, Lane, Pause, Platform, SpinLimit, Word};

@@ -146,24 +146,6 @@ impl<T: Value> ExplicitWord<T> {
         self.0.get()
     }
 
-    /// Does what the method of that name of the atomic types does.
-    #[track_caller]
-    pub(super) fn fetch_update(
-        &self,
-        set: Ordering,
-        fetch: Ordering,
-        mut f: impl FnMut(T) -> Option<T>,
-    ) -> Result<T, T> {
-        let mut old = self.load(fetch);
-        while let Some(new) = f(old) {
-            match self.compare_exchange(old, new, set, fetch) {
-                Ok(_) => return Ok(old),
-                Err(found) => old = found,
-            }
-        }
-        Err(old)
-    }
-
     pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self).expose_provenance()
     }

@@ -131,29 +131,25 @@ mod counts;
 
 type History = Vec<Event>;
 
-struct Histories(RefCell<Vec<History>>);
-// SAFETY: the threads of a model are coroutines of one thread of the operating system, and no borrow is held across an
-// operation on a word.
-unsafe impl Sync for Histories {}
-
 /// Runs each thread's operations; a put or get whose find failed is left out.
 fn order(count: u32, programs: &'static [&'static [Op]]) {
     let refs = keep(LockRef::<Loom>::new_in(count));
-    let histories = keep(Histories(RefCell::new(vec![History::new(); programs.len()])));
+    // No borrow is held across an operation on a word.
+    let histories = keep(RefCell::new(vec![History::new(); programs.len()]));
     let body = move |number: usize| {
         for op in programs[number] {
-            let last = histories.0.borrow()[number].last().map(|event| event.said);
+            let last = histories.borrow()[number].last().map(|event| event.said);
             if last == Some(Said::No) && matches!(op, Put | PutNotLast) {
                 continue;
             }
             let said = op.run(refs);
-            histories.0.borrow_mut()[number].push(Event { op: *op, said, begin: 0, end: u64::MAX });
+            histories.borrow_mut()[number].push(Event { op: *op, said, begin: 0, end: u64::MAX });
         }
     };
     let others: Vec<_> = (1..programs.len()).map(|number| spawn(move || body(number))).collect();
     body(0);
     join(others);
-    let histories = histories.0.borrow();
+    let histories = histories.borrow();
     for Event { op, said, .. } in histories.iter().flatten() {
         match (op, said) {
             (Find | FindOrRevive, Said::Yes) => saw("found"),

@@ -96,9 +96,6 @@ fn attempt_of<L: RawTimedLock>(name: &str) -> fn(&L) -> bool {
 /// A number that a lock protects.
 pub(crate) struct Protected(UnsafeCell<u32>);
 
-// SAFETY: loom checks each access.
-unsafe impl Sync for Protected {}
-
 impl Protected {
     pub(crate) fn new() -> Self {
         Protected(UnsafeCell::new(0))
@@ -184,7 +181,7 @@ fn sleepers(count: usize) {
 }
 
 /// Starts a thread for each role; returns when all of them sleep.
-fn asleep<T: Sync>(shared: &'static T, roles: &[impl Fn(&T) + Copy + Send + 'static]) -> Vec<Handle> {
+fn asleep<T>(shared: &'static T, roles: &[impl Fn(&T) + Copy + 'static]) -> Vec<Handle> {
     let mut threads = Vec::new();
     for (&role, count) in roles.iter().zip(1..) {
         threads.push(spawn(move || role(shared)));
@@ -220,7 +217,7 @@ impl<L: Settles> Guarded<L> {
 }
 
 /// Makes all threads, the first included, do the same.
-fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
+fn together(threads: u32, body: impl Fn() + Copy + 'static) {
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
     body();
     join(others);
@@ -235,15 +232,15 @@ fn all_lock<L: Settles>(threads: u32, rounds: u32) -> &'static Guarded<L> {
 }
 
 /// Starts a thread for each role.
-fn start<T: Sync>(shared: &'static T, roles: &[impl Fn(&T) + Copy + Send + 'static]) -> Vec<Handle> {
+fn start<T>(shared: &'static T, roles: &[impl Fn(&T) + Copy + 'static]) -> Vec<Handle> {
     roles.iter().map(|&role| spawn(move || role(shared))).collect()
 }
 
 /// The first thread has something, and rests, so that the others come to wait for it; then it leaves. Returns when all
 /// are done.
-fn wait_behind<T: Sync>(
+fn wait_behind<T>(
     shared: &'static T,
-    roles: &[impl Fn(&T) + Copy + Send + 'static],
+    roles: &[impl Fn(&T) + Copy + 'static],
     leave: impl FnOnce(&'static T),
 ) -> &'static T {
     let others = start(shared, roles);
@@ -309,11 +306,7 @@ fn attempt_beside_rest<L: Settles>(attempt: fn(&L) -> bool, leave: fn(&Guarded<L
 }
 
 /// One thread attempts to acquire, and leaves, while another does `other`.
-fn attempt_beside<L: Settles>(
-    other: impl Fn(&Guarded<L>) + Send + 'static,
-    attempt: fn(&L) -> bool,
-    leave: fn(&Guarded<L>),
-) {
+fn attempt_beside<L: Settles>(other: impl Fn(&Guarded<L>) + 'static, attempt: fn(&L) -> bool, leave: fn(&Guarded<L>)) {
     let guarded = Guarded::<L>::keep();
     let other = spawn(move || other(guarded));
     let got = at_once(attempt(&guarded.raw));
@@ -336,7 +329,7 @@ fn dropped<L: RawLock>(threads: u32) {
 
 /// Each thread enters the section once; the last one drops the lock as soon as it has released it. No thread may touch
 /// a word of it after that.
-pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, section: fn(&L, &mut dyn FnMut())) {
+pub(crate) fn drop_after_release<L: 'static>(lock: L, threads: u32, section: fn(&L, &mut dyn FnMut())) {
     let (lock, entered) = (keep(lock), keep(Protected::new()));
     together(threads, move || {
         let mut last = false;
@@ -370,6 +363,21 @@ fn meet<L: RawRwLock + Settles>(past: fn(&L), roles: &'static [Role<L>]) {
     roles[0](pages);
     join(others);
     pages.is_over();
+}
+
+/// All run at once; the first role is the first thread's.
+fn mixed<L: RawRwLock + Settles>(roles: &'static [Role<L>]) {
+    meet(|_| (), roles);
+}
+
+/// How the first thread has the lock, and how it leaves.
+type Hold<L> = (fn(&L), Role<L>);
+
+/// The first thread has the lock and rests, so that the others come to wait for it.
+fn behind<L: RawRwLock + Settles>((acquire, leave): Hold<L>, roles: &'static [Role<L>]) {
+    let pages = Pages::<L>::keep();
+    acquire(&pages.raw);
+    wait_behind(pages, roles, leave).is_over();
 }
 
 /// The first thread has acquired the lock, in the lock's `past`. A writer drops it while the first thread may still be

@@ -10,8 +10,8 @@ const SPIN_HINT: u16 = 0x5a5a;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call():
-        everyone(threads, rounds), some(threads, rounds), behind(others, rounds), leave_early(), hinted(others),
-        vanished(), forks_as_first(),
+        everyone(threads, rounds), some(threads, rounds), behind(others, rounds), leave_early(), vanished(),
+        forks_as_first(),
     }
 }
 
@@ -64,23 +64,6 @@ fn behind(others: usize, rounds: usize) {
         queue.osq.unlock(me);
     };
     wait_behind(queue, &vec![role; others], leave).settled();
-}
-
-/// A thread that is not in the queue leaves a note, which is not a thread, and makes no thread vanish.
-fn hinted(others: usize) {
-    const LATER: u16 = SPIN_HINT + 1;
-    let queue = Queue::keep();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || _ = stay(queue))).collect();
-    queue.osq.set_spin_hint(LATER);
-    join(handles);
-    queue.settled();
-    assert!(
-        [Some(SPIN_HINT), Some(LATER)].contains(&queue.osq.spin_hint()),
-        "another hint: {:?}",
-        queue.osq.spin_hint()
-    );
-    queue.osq.set_spin_hint(0);
-    assert_eq!(queue.osq.spin_hint(), Some(0), "nobody was in the way");
 }
 
 /// No thread needs the first thread's help to leave.

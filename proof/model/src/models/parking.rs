@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::explicit::Size;
-use crate::parking::{self, Link, Machine, Source, Stage};
+use crate::parking::{self, Link, Machine, Source};
+use crate::scenarios::Stage;
 use loom::sync::Mutex;
 use std::cell::RefCell;
 
@@ -57,18 +58,6 @@ struct Threads {
     end: RefCell<Vec<Box<dyn Fn()>>>,
 }
 
-/// What a thread does. Its captures lie in memory of the model, and are used by one coroutine at a time.
-struct Part<F>(F);
-
-// SAFETY: the threads of a model are coroutines of one thread of the operating system.
-unsafe impl<F> Send for Part<F> {}
-
-impl<F: Fn()> Part<F> {
-    fn run(self) {
-        (self.0)();
-    }
-}
-
 impl Stage for Threads {
     type P = Loom;
 
@@ -76,9 +65,8 @@ impl Stage for Threads {
         keep(value)
     }
 
-    fn thread(&self, body: impl Fn() + Copy + 'static) {
-        let body = Part(body);
-        self.handles.borrow_mut().push(spawn(move || body.run()));
+    fn spawn(&self, body: impl FnOnce() + Copy + 'static) {
+        self.handles.borrow_mut().push(spawn(body));
     }
 
     fn at_end(&self, holds: impl Fn() + 'static) {

@@ -8,7 +8,7 @@ use turnwise::rwsem::Prefer::Readers;
 
 pub(super) fn scene(call: &mut Call) -> Body {
     scenes! { call():
-        meet(roles: [role]), behind(hold: hold, roles: [role]), overtaken(roles: [role]), reads_again(other: role),
+        mixed(roles: [role]), behind(hold: hold, roles: [role]), reads_again(other: role),
         orphaned(flags: flags, hold: hold, roles: [role]), freed(hold: hold), full(), late_beside_upgrade(),
         upgrade_beside_request();
         lock::<Raw>(call)
@@ -33,15 +33,12 @@ impl Settles for Raw {
     }
 }
 
-/// How the first thread has the lock, and how it leaves.
-type Hold = (fn(&Raw), Role<Raw>);
-
-fn hold(name: &str) -> Hold {
+fn hold(name: &str) -> Hold<Raw> {
     named! { name:
         reader = (RawRwSem::read, Guarded::leave_reading),
         read_first = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers)),
         writer = (RawRwSem::lock, Guarded::leave_writing),
-        written_twice = WRITTEN_TWICE,
+        written_twice = (RawRwSem::lock, write_twice_and_leave),
         upgradable = (RawRwSem::upgradable_read, Guarded::leave_upgradable),
         upgraded = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave),
         downgraded = (RawRwSem::lock, Guarded::downgrade_and_leave),
@@ -49,12 +46,13 @@ fn hold(name: &str) -> Hold {
     }
 }
 
-const WRITTEN_TWICE: Hold = (RawRwSem::lock, |guarded| {
+/// Writes twice while the others wait.
+fn write_twice_and_leave(guarded: &Guarded) {
     guarded.leave_writing();
     guarded.raw.lock();
     rest();
     guarded.leave_writing();
-});
+}
 
 /// When it has the lock, no generation remains without flags.
 fn upgradable_cleanly(guarded: &Guarded) {
@@ -93,23 +91,6 @@ fn tries_first(guarded: &Guarded) {
     guarded.leave_upgradable();
     assert!(guarded.raw.try_lock(), "kept out by nobody");
     guarded.leave_writing();
-}
-
-/// All run at once; the first role is the first thread's.
-fn meet(roles: &'static [Role<Raw>]) {
-    super::meet(|_| (), roles);
-}
-
-/// The first thread has the lock and rests, so that the others come to wait for it.
-fn behind((acquire, leave): Hold, roles: &'static [Role<Raw>]) {
-    let guarded = Guarded::keep();
-    acquire(&guarded.raw);
-    wait_behind(guarded, roles, leave).is_over();
-}
-
-/// The first thread writes twice while the others wait.
-fn overtaken(roles: &'static [Role<Raw>]) {
-    behind(WRITTEN_TWICE, roles);
 }
 
 const FULL: u32 = 1 << 20;
@@ -190,7 +171,7 @@ fn full() {
 
 /// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others come
 /// to wait for it.
-fn orphaned(flags: u32, hold: Hold, roles: &'static [Role<Raw>]) {
+fn orphaned(flags: u32, hold: Hold<Raw>, roles: &'static [Role<Raw>]) {
     let guarded = Guarded::keep();
     hold.0(&guarded.raw);
     guarded.raw.word().fetch_or(flags, Relaxed);

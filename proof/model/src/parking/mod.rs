@@ -12,7 +12,7 @@ mod table;
 use crate::check::Model;
 use crate::explicit::Check;
 use crate::{explicit, models};
-pub(crate) use scenes::{Stage, scene};
+pub(crate) use scenes::scene;
 pub(crate) use system::{Link, System};
 use turnwise::platform::{Clock, Deadline, Lane, Parked, Platform, Word};
 

@@ -3,24 +3,10 @@
 use super::{Machine, Parking};
 use crate::explicit::Size;
 use crate::platform::{saw, saw_if};
+use crate::scenarios::Stage;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Word};
-
-/// The stage on which a scene runs.
-pub(crate) trait Stage {
-    /// The machine.
-    type P: Machine;
-
-    /// Puts `value` where all threads see it to the end.
-    fn keep<T: 'static>(&self, value: T) -> &'static T;
-
-    /// Adds a thread.
-    fn thread(&self, body: impl Fn() + Copy + 'static);
-
-    /// Adds what holds when all threads are done.
-    fn at_end(&self, holds: impl Fn() + 'static);
-}
 
 /// What the threads of a scene share.
 struct Scene<P: Machine, T> {
@@ -91,7 +77,7 @@ impl<P: Machine, T: Parking<P>> Scene<P, T> {
 }
 
 /// Returns the scene of this name.
-pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
+pub(crate) fn scene<S: Stage<P: Machine>, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
     named! { name:
         pass = pass::<S, T>, change = change::<S, T>, lanes = lanes::<S, T>, counts = counts::<S, T>,
         token = token::<S, T>, words = words::<S, T>,
@@ -99,19 +85,19 @@ pub(crate) fn scene<S: Stage, T: Parking<S::P>>(name: &str) -> fn(&S, Size) {
 }
 
 /// All threads but one sleep until the last changes their word and wakes them all.
-fn change<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn change<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
-        stage.thread(move || scene.wait(0, 1, Lane::Readers));
+        stage.spawn(move || scene.wait(0, 1, Lane::Readers));
     }
-    stage.thread(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
+    stage.spawn(move || scene.tell(0, 1, Lane::Readers, u32::MAX));
 }
 
 /// Two threads pass a word to each other, `rounds` times.
-fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn pass<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for mine in 0..2 {
-        stage.thread(move || {
+        stage.spawn(move || {
             for _ in 0..size.rounds {
                 while scene.words[0].load(Relaxed) != mine {
                     scene.table.park(&scene.words[0], 1 - mine, Lane::Waiters, None);
@@ -125,42 +111,42 @@ fn pass<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
 
 /// One thread sleeps on the second word, all others but one on the first. The last wakes the one and then the others,
 /// all of them and no more.
-fn words<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn words<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for thread in 1..size.threads {
-        stage.thread(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
+        stage.spawn(move || scene.wait(usize::from(thread == 1), 1, Lane::Waiters));
     }
     let others = u32::try_from(size.threads - 2).expect("a scene has few threads");
-    stage.thread(move || {
+    stage.spawn(move || {
         scene.tell(1, 1, Lane::Waiters, 1);
         scene.tell(0, 1, Lane::Waiters, others);
     });
 }
 
 /// Two threads sleep in two lanes of one word, and each is woken by itself.
-fn lanes<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn lanes<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, _size: Size) {
     const LANES: [(u32, Lane); 2] = [(1, Lane::First), (2, Lane::Waiters)];
     let scene = Scene::<S::P, T>::on(stage);
     for (bit, lane) in LANES {
-        stage.thread(move || scene.wait(0, bit, lane));
+        stage.spawn(move || scene.wait(0, bit, lane));
     }
-    stage.thread(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
+    stage.spawn(move || LANES.into_iter().for_each(|(bit, lane)| scene.tell(0, bit, lane, 1)));
 }
 
 /// The number woken is what the wake-ups report, even if waits time out.
-fn counts<S: Stage, T: Parking<S::P>>(stage: &S, size: Size) {
+fn counts<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
     for _ in 1..size.threads {
-        stage.thread(move || _ = scene.park(Lane::Waiters));
+        stage.spawn(move || _ = scene.park(Lane::Waiters));
     }
-    stage.thread(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
+    stage.spawn(move || (1..3).for_each(|count| scene.wake(0, Lane::Waiters, count)));
     stage.at_end(move || assert_eq!(scene.woken.get(), scene.said.get(), "woken, and woken as wake-ups say"));
 }
 
 /// One waits for the token for a while and, if it gets it, gives it back; one waits until it has it.
-fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
+fn token<S: Stage<P: Machine>, T: Parking<S::P>>(stage: &S, _size: Size) {
     let scene = Scene::<S::P, T>::on(stage);
-    stage.thread(move || {
+    stage.spawn(move || {
         loop {
             if scene.take() {
                 saw("got it in time");
@@ -171,10 +157,10 @@ fn token<S: Stage, T: Parking<S::P>>(stage: &S, _size: Size) {
             }
         }
     });
-    stage.thread(move || {
+    stage.spawn(move || {
         while !scene.take() {
             scene.table.park(&scene.words[0], 0, Lane::Waiters, None);
         }
     });
-    stage.thread(move || scene.give());
+    stage.spawn(move || scene.give());
 }

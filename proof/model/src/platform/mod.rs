@@ -30,7 +30,7 @@ use crate::lab;
 use std::panic::Location;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{
-    Deadline, Hint, Lane, Me, OnCpu, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+    Deadline, Hint, Lane, Me, Parked, Pause, Platform, Preempt, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 
 /// What identity the threads of a model have for the locks.
@@ -222,10 +222,6 @@ unsafe impl Platform for Loom {
 
     fn slot(token: Token) -> &'static ThreadSlot<Self> {
         world::slot(token)
-    }
-
-    fn on_cpu(_token: Token) -> OnCpu {
-        OnCpu::Unknown
     }
 
     /// Threads are on two nodes alternately.

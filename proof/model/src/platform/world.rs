@@ -309,14 +309,26 @@ pub struct Handle(loom::thread::JoinHandle<()>);
 /// Words of stack for a thread: the panic handler needs more than loom's default.
 const STACK_WORDS: usize = 0x4000;
 
+/// What a thread runs.
+struct Body<F>(F);
+
+// SAFETY: the threads of a model are coroutines of one thread of the operating system, which runs one at a time.
+unsafe impl<F> Send for Body<F> {}
+
+impl<F: FnOnce()> Body<F> {
+    fn run(self) {
+        (self.0)();
+    }
+}
+
 /// Starts a thread.
-pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
+pub fn spawn(f: impl FnOnce() + 'static) -> Handle {
     let number = with(|w| {
         assert!(w.threads.len() < THREADS, "a model has at most {THREADS} threads");
         w.threads.push(Thread::new());
         w.threads.len() - 1
     });
-    let body = move || {
+    let body = Body(move || {
         NUMBER.with(|n| n.set(number));
         f();
         with(|w| {
@@ -324,8 +336,8 @@ pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
             w.threads[number].doing = Doing::Finished;
             w.moved();
         });
-    };
-    let thread = loom::thread::Builder::new().stack_size(STACK_WORDS).spawn(body);
+    });
+    let thread = loom::thread::Builder::new().stack_size(STACK_WORDS).spawn(move || body.run());
     Handle(thread.expect("loom always has room for a thread it was asked for"))
 }
 

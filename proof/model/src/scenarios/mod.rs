@@ -51,6 +51,21 @@ pub(crate) trait Section: 'static {
     }
 }
 
+/// The stage on which a scene runs.
+pub(crate) trait Stage {
+    /// The machine.
+    type P: Platform;
+
+    /// Puts `value` where all threads see it to the end.
+    fn keep<T: 'static>(&self, value: T) -> &'static T;
+
+    /// Adds a thread.
+    fn spawn(&self, body: impl FnOnce() + Copy + 'static);
+
+    /// Adds what holds when all threads are done.
+    fn at_end(&self, holds: impl Fn() + 'static);
+}
+
 /// A lock that begins with a word of 32 bits.
 ///
 /// # Safety

@@ -3,20 +3,19 @@
 //! | file | contents |
 //! |---|---|
 //! | `thread.rs` | slots and tokens: the identity of a thread |
+//! | `free.rs` | the slots that are free |
 //! | `tls` | the thread-local words |
 //! | `spin.rs` | the spin loop |
-//! | `watcher.rs` | feature `live`: the watcher that is notified of waits |
 //! | `linux` | the services of Linux: futexes with lanes, CPUs, owners that do not run, exits, forks |
 //! | `portable` | the same for any other system that has std, as far as all of them provide it |
 //!
 //! Both folders define the same names, and one of them is compiled. `--cfg turnwise_portable` selects the second on
 //! Linux, so that it can be tested there.
 
+mod free;
 mod spin;
 mod thread;
 mod tls;
-#[cfg(feature = "live")]
-mod watcher;
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 mod linux;
@@ -33,10 +32,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub use linux::{assume_filtered, end_exit_key, find_filter, is_alien_key, is_clock_faked, may_be_filtered, tid};
-pub use system::{assume_cpus, generation};
+pub use system::generation;
 pub use thread::{SLOTS, introduce, thread_of, waiting};
-#[cfg(feature = "live")]
-pub(crate) use watcher::{watch, watcher};
 
 /// Returns a number that no other live thread has: the address of the calling thread's words. Unlike a token, every
 /// thread has one.
@@ -45,28 +42,16 @@ pub(crate) fn thread_address() -> usize {
     core::ptr::from_ref(tls::words()).addr()
 }
 
-/// The mechanism behind `on_cpu`.
-///
-/// ```
-/// use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
-///
-/// let is_exact = on_cpu_layer() == OnCpuLayer::Rseq;
-/// # let _ = is_exact;
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum OnCpuLayer {
-    /// Nothing: the system has no restartable sequences, or the C library registers no area for them.
-    None,
-    /// Linux's restartable sequences: the same-CPU test and published spinners.
-    Rseq,
+/// Returns what `on_cpu` rests on in this process, for reports: `rseq`, Linux's restartable sequences (the same-CPU
+/// test and published spinners), or `none`, where the system has none or the C library registers no area for them.
+#[must_use]
+pub fn on_cpu_layer() -> &'static str {
+    if system::is_registered() { "rseq" } else { "none" }
 }
 
-/// Returns the layer in force in this process, for reports.
-#[must_use]
-pub fn on_cpu_layer() -> OnCpuLayer {
-    if system::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
-}
+/// The watcher of this process, if there is one: see [`crate::live::watch`].
+#[cfg(feature = "live")]
+pub(crate) static WATCHER: AtomicPtr<crate::live::Watcher> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The number of thread-local counters: [`crate::events::here`].
 #[cfg(feature = "thread-events")]
@@ -139,11 +124,14 @@ unsafe impl Platform for Native {
         system: requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32>;
         system: now() -> u64;
         system: wall() -> u64;
-        system: on_cpu(token: Token) -> OnCpu;
         #[inline]
         system: generation() -> u32;
         thread: me() -> Option<Me<Self>>;
         thread: slot(token: Token) -> &'static ThreadSlot<Self>;
+    }
+
+    fn on_cpu(token: Token) -> OnCpu {
+        system::on_cpu_at(token, system::now)
     }
 
     #[inline(always)]

@@ -6,8 +6,9 @@
 
 use super::super::slot::Waited;
 use super::super::{Lane, Me, ThreadSlot, Token};
+use super::free::FreeSlots;
 use super::{Native, system, tls};
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, compiler_fence};
 
 /// The number of threads that can have a slot at the same time. (Few under Miri, where each access costs time in
@@ -31,23 +32,13 @@ pub(super) struct Entry {
     pub(super) area: system::Area,
     /// The kernel's number of the thread that has the slot, or had it last; 0 if it is another process's, or not known.
     pub(super) tid: AtomicU32,
-    /// The next free slot's index + 1, or 0, while the slot is free.
-    next_free: AtomicU32,
 }
 
-static TABLE: [Entry; SLOTS] = [const {
-    Entry {
-        slot: ThreadSlot::const_new_in(),
-        area: system::Area::new(),
-        tid: AtomicU32::new(0),
-        next_free: AtomicU32::new(0),
-    }
-}; SLOTS];
+static TABLE: [Entry; SLOTS] =
+    [const { Entry { slot: ThreadSlot::const_new_in(), area: system::Area::new(), tid: AtomicU32::new(0) } }; SLOTS];
 
-/// The top of the stack of free slots: index + 1 in the low half, a count of changes in the high half (against ABA).
-static FREE: AtomicU64 = AtomicU64::new(0);
-/// The first of the slots that have never been taken.
-static FRESH: AtomicU32 = AtomicU32::new(0);
+static FREE: FreeSlots<Native, SLOTS> =
+    FreeSlots { top: AtomicU64::new(0), fresh: AtomicU32::new(0), next: [const { AtomicU32::new(0) }; SLOTS] };
 
 pub(super) fn entry(token: Token) -> Option<&'static Entry> {
     token.get().checked_sub(FIRST).and_then(|index| TABLE.get(index as usize))
@@ -78,7 +69,7 @@ pub(super) fn me() -> Option<Me<Native>> {
 /// Assigns the calling thread its slot before it meets contention, so that locks that it takes until then name it, too.
 /// Half of all slots are reserved for threads that need one to wait.
 pub fn introduce() {
-    let (are_free, fresh) = (FREE.load(Relaxed) as u32 != 0, FRESH.load(Relaxed) as usize);
+    let (are_free, fresh) = (FREE.top.load(Relaxed) as u32 != 0, FREE.fresh.load(Relaxed) as usize);
     if are_free || fresh < SLOTS / 2 {
         me();
     }
@@ -115,7 +106,7 @@ fn set_stage(stage: u32) {
 
 /// Takes a slot, which is returned when the calling thread exits.
 fn take_slot() -> Option<Me<Native>> {
-    let index = pop_free()?;
+    let index = FREE.pop_free()?;
     let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
     let noticed = system::notice_exit(|| {
         entry.slot.private.reset();
@@ -126,7 +117,7 @@ fn take_slot() -> Option<Me<Native>> {
         entry.area.enter();
     });
     if !noticed {
-        push_free(index);
+        FREE.push_free(index);
         return None;
     }
     Some(Me { token, slot: &entry.slot })
@@ -152,7 +143,7 @@ pub(super) fn give_back(token: Token) {
         let whole = settle(&entry.slot);
         entry.area.leave();
         if whole {
-            push_free(token.get() - FIRST);
+            FREE.push_free(token.get() - FIRST);
         }
     }
 }
@@ -208,7 +199,7 @@ pub fn waiting<T>(lock: usize, wait: impl FnOnce() -> T) -> T {
 /// Settles a wait that the calling thread has left, and gives it another slot if its node is gone.
 #[cold]
 fn after_a_jump(me: Me<Native>) -> Me<Native> {
-    let are_many = FRESH.load(Relaxed) as usize >= SLOTS / 2;
+    let are_many = FREE.fresh.load(Relaxed) as usize >= SLOTS / 2;
     if settle(me.slot) || are_many {
         return me;
     }
@@ -223,37 +214,7 @@ fn after_a_jump(me: Me<Native>) -> Me<Native> {
 /// Returns the slots that were ever taken.
 #[cfg(all(target_os = "linux", not(turnwise_portable)))]
 pub(super) fn taken() -> impl Iterator<Item = &'static Entry> {
-    TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)].iter()
-}
-
-fn pop_free() -> Option<u32> {
-    // ORDERING thread.free: Acquire pairs with the Release in `push_free`; shows `next_free` and the clean slot.
-    let mut top = FREE.load(Acquire);
-    while top as u32 != 0 {
-        let index = top as u32 - 1;
-        let next = u64::from(TABLE[index as usize].next_free.load(Relaxed));
-        let new = (top >> 32).wrapping_add(1) << 32 | next;
-        // ORDERING thread.free: Acquire pairs with the Release in `push_free`; a pop releases nothing.
-        match FREE.compare_exchange(top, new, Acquire, Acquire) {
-            Ok(_) => return Some(index),
-            Err(found) => top = found,
-        }
-    }
-    let fresh = FRESH.fetch_update(Relaxed, Relaxed, |n| (n < SLOTS as u32).then_some(n + 1));
-    fresh.ok()
-}
-
-fn push_free(index: u32) {
-    let mut top = FREE.load(Relaxed);
-    loop {
-        TABLE[index as usize].next_free.store(top as u32, Relaxed);
-        let new = (top >> 32).wrapping_add(1) << 32 | u64::from(index + 1);
-        // ORDERING thread.free: Release pairs with the Acquire in `pop_free`; shows `next_free` and the clean slot.
-        match FREE.compare_exchange(top, new, Release, Relaxed) {
-            Ok(_) => return,
-            Err(found) => top = found,
-        }
-    }
+    TABLE[..(FREE.fresh.load(Relaxed) as usize).min(SLOTS)].iter()
 }
 
 // These are here, though they concern the folder `linux`: a linker that takes single objects out of a static library

@@ -20,7 +20,7 @@ use crate::lock::Lock;
 use crate::parking::{Shipped, Source};
 use crate::platform::{saw, saw_if};
 use crate::scenarios::Who::{self, Reader, Writer};
-use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section as _};
+use crate::scenarios::{self, Engine, FirstWord, Pages, Role, Section as _, Stage};
 use crate::table::{self, Call, Row};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use turnwise::osq::Osq;
 const SPIN_HINT: u16 = 0x5a5a;
 
 pub(super) fn scene(call: &mut Call) -> Body {
-    scenes! { call(stage, size): all(), hinted(), forks() }
+    scenes! { call(stage, size): all(), forks() }
 }
 
 struct Queue {
@@ -45,13 +45,6 @@ impl Queue {
 
 fn all(stage: &CheckSetup, size: Size) {
     let queue = Queue::keep(stage);
-    stage.spawn_many(size.threads, size.rounds, move || queue.round(false));
-}
-
-/// A thread that is not in the queue leaves notes, which are not threads and make no thread vanish.
-fn hinted(stage: &CheckSetup, size: Size) {
-    let queue = Queue::keep(stage);
-    stage.spawn(move || [SPIN_HINT + 1, 0].into_iter().for_each(|spin_hint| queue.osq.set_spin_hint(spin_hint)));
     stage.spawn_many(size.threads, size.rounds, move || queue.round(false));
 }
 

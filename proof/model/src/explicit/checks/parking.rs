@@ -1,7 +1,7 @@
 //! The portable platform's table of sleeping threads.
 
 use super::*;
-use crate::parking::{self, Link, Machine, Source, Stage};
+use crate::parking::{self, Link, Machine, Source};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::SpinLimit;
@@ -47,22 +47,6 @@ impl Machine for Explicit {
 
     fn lock<T: Send>(value: T) -> Locked<T> {
         Locked { word: Word::new(0), value: UnsafeCell::new(value) }
-    }
-}
-
-impl Stage for CheckSetup {
-    type P = Explicit;
-
-    fn keep<T: 'static>(&self, value: T) -> &'static T {
-        self.keep(value)
-    }
-
-    fn thread(&self, body: impl Fn() + Copy + 'static) {
-        self.spawn(body);
-    }
-
-    fn at_end(&self, holds: impl Fn() + 'static) {
-        self.at_end(holds);
     }
 }
 

@@ -90,7 +90,7 @@ fn by_xadd<V: rwsem_xadd::Policy>(call: &mut Call) -> Body {
 /// The scenes of a lock with readers and writers.
 fn pages<L: RawRwLock + Settles>(call: &mut Call) -> Body {
     scenes! { call():
-        mixed::<L>(roles: [role]), behind::<L>(writes, again, roles: [role]), attempt_shared::<L>(writer, to_write);
+        mixed::<L>(roles: [role]), behind::<L>(hold: hold, roles: [role]), attempt_shared::<L>(writer, to_write);
         lock::<L>(call)
     }
 }
@@ -104,28 +104,14 @@ fn role<L: RawRwLock<Platform = Loom>>(name: &str) -> Role<L> {
     named! { name: read, write }
 }
 
-/// All come at once.
-fn mixed<L: RawRwLock + Settles>(roles: &'static [Role<L>]) {
-    meet(|_| (), roles);
-}
-
-/// The first thread has the lock, to write or to read, and rests, so that these come to wait; then it writes `again`.
-fn behind<L: RawRwLock + Settles>(writes: bool, again: u32, roles: &[Role<L>]) {
-    let pages = Pages::<L>::keep();
-    if writes {
-        pages.raw.lock();
-    } else {
-        pages.raw.read();
-    }
-    let leave = |pages: &Pages<L>| {
-        if writes {
+fn hold<L: RawRwLock<Platform = Loom>>(name: &str) -> Hold<L> {
+    named! { name:
+        reader = (L::read, Pages::leave_reading), writer = (L::lock, Pages::leave_writing),
+        written_again = (L::lock, |pages| {
             pages.leave_writing();
-        } else {
-            pages.leave_reading();
-        }
-        (0..again).for_each(|_| write(pages));
-    };
-    wait_behind(pages, roles, leave).is_over();
+            write(pages);
+        }),
+    }
 }
 
 /// One thread writes, or reads; one tries to read, or to write.

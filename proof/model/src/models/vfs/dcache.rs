@@ -101,7 +101,7 @@ impl<L: LockSet<Loom>> Tree<L> {
     /// The calling thread does `here`, another one `there`.
     fn beside(
         &'static self,
-        there: impl FnOnce(&'static Self) + Send + 'static,
+        there: impl FnOnce(&'static Self) + 'static,
         here: impl FnOnce(&'static Self),
     ) -> &'static Self {
         let other = spawn(move || there(self));

@@ -41,9 +41,6 @@ struct Book {
     commits: Cell<u32>,
 }
 
-// SAFETY: loom checks the pages; threads of a model are coroutines of one thread, which see the rest.
-unsafe impl Sync for Book {}
-
 impl Book {
     fn keep(config: Config) -> &'static Book {
         let book = keep(Book {

@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// Implements [`crate::platform::Pause::Yield`]. Where a filter may forbid that, it sleeps very briefly.
 pub(crate) fn yield_now() {
     if may_be_filtered() {
-        return sys::sleep_ns(1);
+        return sys::nap(1);
     }
     // SAFETY: the function takes no arguments.
     unsafe { libc::sched_yield() };

@@ -12,12 +12,6 @@ pub(crate) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)
 }
 
-/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use when it started:
-/// for use where that has since changed, and in tests of their behaviour on other machines.
-pub fn assume_cpus(cpus: u32) {
-    ALLOWED.store(cpus.max(1), Relaxed);
-}
-
 /// Counts the CPUs. The constructor calls this once.
 pub(super) fn start() {
     ALLOWED.store(count_cpus(), Relaxed);

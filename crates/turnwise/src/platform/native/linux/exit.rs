@@ -147,7 +147,7 @@ fn are_none_busy() -> bool {
 fn yielder() -> impl Iterator<Item = ()> {
     (0..limits::EXIT_NAPS).map(|poll| {
         if poll > 0 {
-            sys::sleep_ns(limits::NAP_NS.into());
+            sys::nap(limits::NAP_NS);
         }
     })
 }

@@ -5,6 +5,7 @@
 //! | `clock.rs` | the clocks, also where another library fakes them |
 //! | `exit.rs` | detects that a thread exits, and returns its slot |
 //! | `rseq.rs` | the area in which the kernel stores the CPU on which a thread runs |
+//! | `area.rs` | that of a thread, for others to read |
 //! | `cpus.rs` | the number of CPUs that the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
 //! | `filter.rs` | whether a filter may vet system calls |
@@ -13,6 +14,7 @@
 //! | `sys.rs` | the system calls |
 //! | `tid.rs` | the kernel's number of the thread |
 
+mod area;
 mod bounded_yield;
 mod clock;
 mod cpus;
@@ -25,11 +27,11 @@ mod sys;
 mod tid;
 
 use super::{spin, thread, tls};
+use crate::platform::{IntWord, Platform, Word};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
 pub use clock::is_clock_faked;
-pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use filter::{assume_filtered, find_filter, may_be_filtered};
 pub use generation::generation;
@@ -38,7 +40,7 @@ pub use tid::tid;
 pub(super) use bounded_yield::{give_way, yield_bounded, yield_now};
 pub(super) use cpus::cpus;
 pub(super) use exit::{are_noticed as are_exits_noticed, notice as notice_exit};
-pub(super) use on_cpu::{Spinner, on_cpu, on_cpu_at};
+pub(super) use on_cpu::{Spinner, on_cpu_at};
 pub(super) use rseq::{Area, cpu, is_registered, node};
 pub(super) use sys::{has_lanes, nap, now, park, requeue, wake, wall};
 

@@ -11,7 +11,7 @@
 //! reveal more, but a filter of system calls may end the program for the query (`filter.rs`).
 
 use super::super::{thread, tls};
-use super::{rseq, sys};
+use super::rseq;
 use crate::platform::limits::FRESH_NS;
 use crate::platform::{OnCpu, Token};
 use core::cell::Cell;
@@ -94,12 +94,7 @@ impl Drop for Spinner {
     }
 }
 
-/// Implements [`crate::platform::Platform::on_cpu`].
-pub(crate) fn on_cpu(token: Token) -> OnCpu {
-    on_cpu_at(token, sys::now)
-}
-
-/// Returns whether a thread runs. The clock is read only if another thread spins on its CPU.
+/// Implements [`crate::platform::Platform::on_cpu`]. The clock is read only if another thread spins on its CPU.
 pub(crate) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
     let Some(entry) = thread::entry(token) else { return OnCpu::Unknown };
     let Some(its_cpu) = entry.area.cpu() else { return OnCpu::Unknown };

@@ -11,12 +11,13 @@
 //! the CPU that it last ran on. (tcmalloc relied on the writes to `cpu_id_start`, which it overwrites itself.)
 
 use super::super::thread;
+use super::area;
 use super::generation::generation;
 use crate::platform::limits::OBSERVER_NAPS;
 use crate::platform::{Native, YieldThenSleep};
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicIsize, AtomicPtr, AtomicU32};
 
 /// The offset of the area from the thread pointer; 0 if none is registered.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
@@ -24,15 +25,7 @@ static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
 /// Whether the kernel keeps the number of the NUMA node in the area as well.
 static HAS_NODE: AtomicBool = AtomicBool::new(false);
 
-/// The part of the kernel's `struct rseq` that we read.
-#[repr(C)]
-struct Rseq {
-    cpu_id_start: AtomicU32,
-    cpu_id: AtomicU32,
-    rseq_cs: AtomicU64,
-    flags: AtomicU32,
-    node_id: AtomicU32,
-}
+type Rseq = area::Rseq<Native>;
 
 /// The auxiliary vector's entry for how much of the area the kernel fills (Linux 6.3).
 #[cfg(not(miri))]
@@ -40,9 +33,6 @@ const AT_RSEQ_FEATURE_SIZE: libc::c_ulong = 27;
 /// The least value of that entry where the kernel fills in the node.
 #[cfg(not(miri))]
 const NODE_END: libc::c_ulong = (core::mem::offset_of!(Rseq, node_id) + size_of::<u32>()) as libc::c_ulong;
-
-/// The limit of CPU numbers: from here up they mean "not registered".
-const CPU_LIMIT: u32 = 1 << 31;
 
 /// Finds the area. The constructor calls this once: `dlsym` takes the loader's lock.
 pub(super) fn start() {
@@ -102,13 +92,8 @@ fn own_area() -> *mut Rseq {
 /// Returns the CPU we are on, if the area has it.
 #[inline]
 pub(super) fn own_cpu() -> Option<u32> {
-    let area = own_area();
-    if area.is_null() {
-        return None;
-    }
     // SAFETY: our own area lives as long as we do.
-    let cpu = unsafe { (*area).cpu_id.load(Relaxed) };
-    (cpu < CPU_LIMIT).then_some(cpu)
+    unsafe { own_area().as_ref() }.and_then(Rseq::cpu)
 }
 
 #[cfg(not(miri))]
@@ -139,12 +124,7 @@ pub(crate) fn node() -> u32 {
 }
 
 /// The published pointer to a thread's area, for others to read.
-pub(crate) struct Area {
-    area: AtomicPtr<Rseq>,
-    observers: AtomicU32,
-    /// The process of the thread, and of its observers.
-    generation: AtomicU32,
-}
+pub(crate) type Area = area::Area<Native>;
 
 impl Area {
     pub(crate) const fn new() -> Self {
@@ -153,10 +133,7 @@ impl Area {
 
     /// Publishes the calling thread's area.
     pub(crate) fn enter(&self) {
-        // The area is null until then: an inherited one is not mistaken for ours.
-        self.generation.store(generation(), Relaxed);
-        // ORDERING on_cpu.area: Release pairs with the SeqCst load in `cpu`.
-        self.area.store(own_area(), Release);
+        self.publish(own_area());
     }
 
     /// Withdraws the area; returns when no thread reads it any longer.
@@ -175,23 +152,6 @@ impl Area {
         }
     }
 
-    /// Stops access to the area from now on.
-    pub(crate) fn withdraw(&self) {
-        // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
-        // load. One of the two sees the other: either we wait for the observer, or it finds null.
-        self.area.store(ptr::null_mut(), SeqCst);
-    }
-
-    /// Returns whether a thread may still read the area, though it was withdrawn.
-    pub(crate) fn is_observed(&self) -> bool {
-        // ORDERING on_cpu.leave: SeqCst load after the SeqCst store in `withdraw`, as described there.
-        self.observers.load(SeqCst) != 0 && self.is_of_this_process()
-    }
-
-    fn is_of_this_process(&self) -> bool {
-        self.generation.load(Relaxed) == generation()
-    }
-
     /// Resets the area in a forked child, where no thread reads it and only the calling thread's area remains.
     pub(crate) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
@@ -200,25 +160,6 @@ impl Area {
         } else {
             self.area.store(ptr::null_mut(), Relaxed);
         }
-    }
-
-    /// Returns the CPU that the thread runs on or last ran on.
-    pub(super) fn cpu(&self) -> Option<u32> {
-        if !self.is_of_this_process() {
-            return None;
-        }
-        // ORDERING on_cpu.leave: SeqCst add before the SeqCst load of the area, as described in `withdraw`.
-        self.observers.fetch_add(1, SeqCst);
-        let area = self.area.load(SeqCst);
-        let cpu = if area.is_null() {
-            CPU_LIMIT
-        } else {
-            // SAFETY: a thread withdraws the pointer and waits for observers like us before its memory goes (`leave`).
-            unsafe { (*area).cpu_id.load(Relaxed) }
-        };
-        // ORDERING on_cpu.leave: Release: our read comes before the exiting thread's load of 0.
-        self.observers.fetch_sub(1, Release);
-        (cpu < CPU_LIMIT).then_some(cpu)
     }
 }
 
@@ -229,7 +170,8 @@ mod tests {
     /// As from Linux 6.19 on: a switch between threads leaves the area alone, a migration changes `cpu_id`.
     #[test]
     fn another_threads_cpu_is_known_though_the_kernel_writes_only_changes() {
-        use super::{Area, AtomicU32, AtomicU64, Relaxed, Rseq, generation};
+        use super::{Area, AtomicU32, Relaxed, Rseq, generation};
+        use core::sync::atomic::AtomicU64;
 
         let [start, cpu, flags, node] = [0x8000_0007, 3, 0, 0].map(AtomicU32::new);
         let rseq = Rseq { cpu_id_start: start, cpu_id: cpu, rseq_cs: AtomicU64::new(0), flags, node_id: node };

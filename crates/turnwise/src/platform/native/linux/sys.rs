@@ -124,11 +124,11 @@ pub(crate) fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> 
     u32::try_from(moved).ok()
 }
 
-/// Sleeps for about `ns`, or until a signal handler has run. It avoids the C library's function, which is a
-/// cancellation point: no lock path may be one, nor any code that a thread's exit calls. And it waits as a lock does: a
-/// filter that permits locks to sleep permits this.
-pub(super) fn sleep_ns(ns: u64) {
-    let time = timespec(ns);
+/// Implements [`crate::platform::Pause::Nap`]. It avoids the C library's function, which is a cancellation point: no
+/// lock path may be one, nor any code that a thread's exit calls. And it waits as a lock does: a filter that permits
+/// locks to sleep permits this.
+pub(crate) fn nap(ns: u32) {
+    let time = timespec(ns.into());
     let _errno = KeepErrno::new();
     if cfg!(miri) {
         // Miri does not accept such a time through the system call.
@@ -139,18 +139,13 @@ pub(super) fn sleep_ns(ns: u64) {
     let nobody_wakes = AtomicU32::new(0);
     if may_be_filtered() {
         // The C library's locks have no wait with a relative time.
-        let end = Deadline { clock: Clock::Monotonic, at: now().saturating_add(ns) };
+        let end = Deadline { clock: Clock::Monotonic, at: now().saturating_add(ns.into()) };
         park(&nobody_wakes, 0, Lane::Waiters, Some(end));
         return;
     }
     let op = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the word and `time`, a length here, are on this stack.
     unsafe { libc::syscall(libc::SYS_futex, nobody_wakes.as_ptr(), op, 0, &raw const time) };
-}
-
-/// Implements [`crate::platform::Pause::Nap`].
-pub(crate) fn nap(ns: u32) {
-    sleep_ns(ns.into());
 }
 
 /// Implements [`crate::platform::Platform::now`].

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | `table.rs` | the queues of sleeping threads: the equivalent of Linux's futexes with lanes |
 //! | `system.rs` | the interface of these queues to a system, so that models can implement it |
-//! | `parking.rs` | the table of this process |
-//! | `sleep` | how one thread sleeps and is woken: a file for each system, and one for all others |
+//! | `parking.rs` | the table of this process, whose threads sleep on std's condition variables |
 //! | `exit.rs` | detects that a thread exits, and returns its slot |
 //! | `owner.rs` | "does the owner run?", which cannot be answered here |
 //!
@@ -16,7 +15,6 @@
 mod exit;
 mod owner;
 mod parking;
-mod sleep;
 mod system;
 mod table;
 
@@ -30,7 +28,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 extern crate std;
 
 pub(super) use exit::{are_exits_noticed, notice_exit};
-pub(super) use owner::{Area, Spinner, is_registered, on_cpu, on_cpu_at};
+pub(super) use owner::{Area, Spinner, is_registered, on_cpu_at};
 pub(super) use parking::{park, wake};
 
 /// Implements [`crate::platform::Platform::has_lanes`].
@@ -85,24 +83,15 @@ pub(super) fn cpus() -> u32 {
     }
 }
 
-/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use at first: for
-/// use where that has since changed, and in tests of their behaviour on other machines.
-pub fn assume_cpus(cpus: u32) {
-    cpus_are(cpus);
-}
-
-fn cpus_are(cpus: u32) -> u32 {
-    CPUS.store(cpus.max(1), Relaxed);
-    cpus.max(1)
-}
-
 /// Measures the machine. Linux's constructor does this before `main`; here the first thread that needs to decide
 /// whether to spin does it.
 #[cold]
 fn start() -> u32 {
     spin::start();
     let cpus = std::thread::available_parallelism();
-    cpus_are(cpus.map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)))
+    let cpus = cpus.map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
+    CPUS.store(cpus, Relaxed);
+    cpus
 }
 
 /// Implements [`crate::platform::Hint::Cpu`]: a fixed number for each thread that spreads threads over the CPUs.

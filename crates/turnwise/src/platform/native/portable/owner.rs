@@ -8,11 +8,6 @@ pub(crate) fn is_registered() -> bool {
 }
 
 /// Implements [`crate::platform::Platform::on_cpu`].
-pub(crate) fn on_cpu(_token: Token) -> OnCpu {
-    OnCpu::Unknown
-}
-
-/// Returns whether a thread runs.
 pub(crate) fn on_cpu_at(_token: Token, _now: impl FnOnce() -> u64) -> OnCpu {
     OnCpu::Unknown
 }

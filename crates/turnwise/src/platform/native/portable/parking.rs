@@ -4,17 +4,31 @@
 //! copy that created it.
 
 use super::system::{Link, System};
-use super::table::{Bucket, Queue, Table};
-use super::{Clock, Deadline, Lane, Parked, now, sleep, wall};
+use super::table::{Bucket, Queue, Table, hash};
+use super::{Clock, Deadline, Lane, Parked, now, wall};
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
-use std::sync::{Mutex, PoisonError};
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+use std::sync::{Condvar, Mutex, PoisonError};
 extern crate std;
 
 /// The number of buckets: with a thousand threads asleep at the same time, each holds four.
 const BUCKETS: usize = 256;
 
 static TABLE: Table<Here, BUCKETS> = Table([const { Bucket(Mutex::new(Queue::NEW)) }; BUCKETS]);
+
+/// A place to sleep, by std's means, for threads whose words hash to it: they are woken together.
+struct Bed {
+    lock: Mutex<()>,
+    bell: Condvar,
+}
+
+static BEDS: [Bed; BUCKETS] = [const { Bed { lock: Mutex::new(()), bell: Condvar::new() } }; BUCKETS];
+
+fn bed(word: *const AtomicU32) -> &'static Bed {
+    &BEDS[hash(word.addr()) as usize % BUCKETS]
+}
 
 /// The actual system.
 struct Here;
@@ -29,12 +43,26 @@ impl System for Here {
         body(&mut lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// `std::thread::park` would need the thread's handle, which is gone while its local data are destroyed.
     fn wait(word: &AtomicU32, expected: u32, ns: Option<u64>) {
-        sleep::wait(word, expected, ns);
+        let bed = bed(word);
+        // Nothing panics while a bed is locked.
+        let asleep = bed.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // A thread that changes the word and then wakes has the lock after us, and notifies; or before us, and we see
+        // its change.
+        if word.load(Relaxed) != expected {
+            return;
+        }
+        match ns {
+            None => drop(bed.bell.wait(asleep)),
+            Some(ns) => drop(bed.bell.wait_timeout(asleep, Duration::from_nanos(ns))),
+        }
     }
 
     fn wake(word: *const AtomicU32) {
-        sleep::wake(word);
+        let bed = bed(word);
+        drop(bed.lock.lock());
+        bed.bell.notify_all();
     }
 
     fn time(clock: Clock) -> u64 {
