@@ -22,8 +22,8 @@ const SCHEMA: u32 = 1;
 /// Find orders of locks that may lead to a deadlock, in one run without one, and misuse
 ///
 /// Runs the program on its own locks under the recorder of `turnwise profile`, with its processes. Reports each cycle
-/// once: locks that are taken under one another so that the last leads back to the first, by threads that could all
-/// do so at the same time. A lock that is held in two of its steps keeps them apart: that is no cycle; nor is one of
+/// once: locks that are taken under one another so that the last leads back to the first, by threads that live
+/// at the same time. A lock that is held in two of its steps keeps them apart: that is no cycle; nor is one of
 /// readers alone, of a single thread, or of locks that were only tried. Threads that wait for one another at the end
 /// are reported too, and misuse of plain mutexes: a release by another thread or of a free one, a destruction or a
 /// thread's end while it is held, a wait without it. Locks under more than 31 others, and those of which only the

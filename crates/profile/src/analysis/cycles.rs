@@ -1,10 +1,12 @@
 //! Finds cycles in the order in which threads take locks: of each two steps that follow one another, the first takes
 //! the lock that the second holds.
 //!
-//! A cycle is only one if threads can stand in all its steps at once. So each step needs a thread of its own; no two
-//! may hold the same lock, unless both read (a lock above both orders is a gate that lets one thread pass at a time);
-//! and a reader does not wait for a reader. Of cycles that share a step, the shortest is found.
+//! A cycle is only one if threads can stand in all its steps at once. So each step needs a thread of its own, and there
+//! is a moment at which all these are alive; no two may hold the same lock, unless both read (a lock above both orders
+//! is a gate that lets one thread pass at a time); and a reader does not wait for a reader. Of cycles that share a step,
+//! the shortest is found.
 
+use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -29,11 +31,21 @@ const MOST_CYCLES: usize = 1000;
 /// The most steps of a cycle.
 const LONGEST: usize = 32;
 
+/// When a thread began and ended.
+pub(super) type Life = (u64, u64);
+
 /// Returns cycles of steps (by their place), shortest first, and whether all were searched. No two have a pair of locks
-/// in the same order.
-pub(super) fn find(steps: &[Step]) -> (Vec<Vec<usize>>, bool) {
+/// in the same order. `lives`: of each thread.
+pub(super) fn find(steps: &[Step], lives: &[Life]) -> (Vec<Vec<usize>>, bool) {
+    let life = |thread: u32| lives.get(thread as usize).copied().unwrap_or((0, u64::MAX));
+    let by_begin = |step: &Step| {
+        let mut threads: Vec<(Life, u32)> = step.threads.iter().map(|thread| (life(*thread), *thread)).collect();
+        threads.sort_unstable();
+        threads
+    };
+    let threads = steps.iter().map(by_begin).collect();
     let (from, back) = (HashMap::new(), HashMap::new());
-    let mut search = Search { steps, from, back, most: 0, passed: HashSet::new(), effort: EFFORT };
+    let mut search = Search { steps, threads, from, back, most: 0, passed: HashSet::new(), effort: EFFORT };
     let mut found = Vec::new();
     search.index();
     let mut length = 2;
@@ -53,6 +65,8 @@ pub(super) fn find(steps: &[Step]) -> (Vec<Vec<usize>>, bool) {
 
 struct Search<'a> {
     steps: &'a [Step],
+    /// The threads of each step, in the order of their begins.
+    threads: Vec<Vec<(Life, u32)>>,
     /// The steps that may be in a cycle, by the lock that is held.
     from: HashMap<u32, Vec<usize>>,
     /// The locks that are held in them, by the lock that is taken.
@@ -162,19 +176,46 @@ impl Search<'_> {
         waits && path.iter().all(|other| !are_exclusive(&self.steps[*other].guards, &step.guards))
     }
 
-    /// Returns whether each step has a thread of its own.
-    fn have_threads(&self, path: &[usize]) -> bool {
-        // A step with as many threads as there are steps has one left, whichever the others have.
-        let scarce: Vec<&[u32]> = path.iter().map(|step| &*self.steps[*step].threads).collect();
-        let scarce: Vec<&[u32]> = scarce.into_iter().filter(|threads| threads.len() < path.len()).collect();
-        let mut step_of = HashMap::new();
-        (0..scarce.len()).all(|step| gives_thread(&scarce, step, &mut step_of, &mut HashSet::new()))
+    /// Returns whether there is a moment at which each step has a thread of its own. Threads that are alive at once are
+    /// so when the last of them begins.
+    fn have_threads(&mut self, path: &[usize]) -> bool {
+        let mut next = vec![0; path.len()];
+        let mut alive: Vec<Vec<(Life, u32)>> = vec![Vec::new(); path.len()];
+        let following = |next: &[usize], place: usize| Some((*self.threads[path[place]].get(next[place])?, place));
+        while let Some((thread, place)) = (0..path.len()).filter_map(|place| following(&next, place)).min() {
+            self.effort = self.effort.saturating_sub(1);
+            if self.effort == 0 {
+                return false;
+            }
+            let (began, _) = thread.0;
+            next[place] += 1;
+            alive[place].push(thread);
+            alive.iter_mut().for_each(|threads| threads.retain(|((_, ended), _)| *ended >= began));
+            // A step with as many threads as there are steps has one left, whichever the others have: those that live
+            // longest are enough.
+            if alive[place].len() > path.len() {
+                alive[place].sort_unstable_by_key(|((_, ended), _)| Reverse(*ended));
+                alive[place].pop();
+            }
+            if alive.iter().all(|threads| !threads.is_empty()) {
+                let mut step_of = HashMap::new();
+                if (0..path.len()).all(|step| gives_thread(&alive, step, &mut step_of, &mut HashSet::new())) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 
 /// Finds a thread for a step, if necessary by giving others to the steps that have one; returns whether there is one.
-fn gives_thread(all: &[&[u32]], step: usize, step_of: &mut HashMap<u32, usize>, tried: &mut HashSet<u32>) -> bool {
-    for &thread in all[step] {
+fn gives_thread(
+    all: &[Vec<(Life, u32)>],
+    step: usize,
+    step_of: &mut HashMap<u32, usize>,
+    tried: &mut HashSet<u32>,
+) -> bool {
+    for &(_, thread) in &all[step] {
         if tried.insert(thread)
             && step_of.get(&thread).copied().is_none_or(|other| gives_thread(all, other, step_of, tried))
         {
@@ -213,6 +254,11 @@ mod tests {
         held.iter().map(|held| Step { held: *held, taken, guards: guards.clone(), threads: vec![thread] }).collect()
     }
 
+    /// Searches the steps of threads that live all the time.
+    fn find(steps: &[Step]) -> (Vec<Vec<usize>>, bool) {
+        super::find(steps, &[(0, u64::MAX); 20])
+    }
+
     /// Returns the locks of each cycle, in its order.
     fn cycles(steps: Vec<Vec<Step>>) -> Vec<Vec<u32>> {
         let steps = steps.concat();
@@ -245,6 +291,38 @@ mod tests {
         let mut shared = ring([0, 2, 0]).concat();
         shared[0].threads.push(1);
         assert_eq!(find(&shared).0.len(), 1);
+    }
+
+    #[test]
+    fn there_is_a_moment_at_which_a_thread_for_each_step_is_alive() {
+        let found = |steps: &[Step], lives: &[Life]| super::find(steps, lives).0.len();
+        let pair = [step(0, &[1], 2), step(1, &[2], 1)].concat();
+        assert_eq!(found(&pair, &[(0, 5), (6, 9)]), 0, "one after the other");
+        assert_eq!([found(&pair, &[(0, 6), (6, 9)]), found(&pair, &[(4, 5), (1, u64::MAX)])], [1, 1]);
+        let ring = [step(0, &[1], 2), step(1, &[2], 3), step(2, &[3], 1)].concat();
+        assert_eq!(found(&ring, &[(0, 4), (2, 8), (5, 9)]), 0, "the first has ended when the third begins");
+        assert_eq!(found(&ring, &[(0, 5), (2, 8), (5, 9)]), 1);
+        // Two do both, and the third does the other with neither of them.
+        let mut both = [step(0, &[1], 2), step(0, &[2], 1), step(2, &[1], 2)].concat();
+        both[0].threads.push(1);
+        both[1].threads.push(1);
+        assert_eq!(found(&both, &[(0, 3), (4, 6), (7, 9)]), 0);
+        assert_eq!([found(&both, &[(0, 3), (3, 6), (7, 9)]), found(&both, &[(0, 3), (4, 7), (7, 9)])], [1, 1]);
+        // Of many, those that live longest are kept.
+        let many: Vec<Life> = (0..9).map(|began| (began, 99 - 9 * began)).collect();
+        let mut pool = step(0, &[1], 2);
+        pool[0].threads.extend(1..9);
+        let with = |last: Life| found(&[pool.clone(), step(9, &[2], 1)].concat(), &[&many[..], &[last]].concat());
+        assert_eq!([with((99, 100)), with((100, 101))], [1, 0]);
+    }
+
+    #[test]
+    fn threads_that_never_meet_take_no_long_time() {
+        let count = 10_000;
+        let lives: Vec<Life> = (0..count).map(|at| (2 * at, 2 * at + 1)).collect();
+        let mut both = [step(0, &[1], 2), step(0, &[2], 1)].concat();
+        both.iter_mut().for_each(|step| step.threads.extend(1..count as u32));
+        assert_eq!(super::find(&both, &lives), (vec![], true));
     }
 
     #[test]

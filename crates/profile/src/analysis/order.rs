@@ -39,7 +39,9 @@ pub(super) fn cycles(recording: &Recording) -> (Vec<Vec<PlacedStep>>, bool) {
         let (held, taken) = places[*step];
         PlacedStep { held, taken, threads: steps[*step].threads.clone() }
     };
-    let (found, is_complete) = cycles::find(&steps);
+    let lives =
+        recording.threads.iter().map(|thread| (thread.began, if thread.ended == 0 { u64::MAX } else { thread.ended }));
+    let (found, is_complete) = cycles::find(&steps, &lives.collect::<Vec<_>>());
     (found.iter().map(|cycle| cycle.iter().map(placed).collect()).collect(), is_complete)
 }
 

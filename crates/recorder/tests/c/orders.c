@@ -1,6 +1,6 @@
 /*
  * Orders of locks: `orders NAME`. The threads of a scenario run one after the other, so that none waits; each is a
- * text. A lower-case letter takes a lock, an upper-case one releases it; of the locks, `r` and `s` are readers-writer
+ * text, and lives until all have run, or with `.` at its end, only until the next begins. A lower-case letter takes a lock, an upper-case one releases it; of the locks, `r` and `s` are readers-writer
  * locks, `z` is recursive, `p` a spin lock, `i`, `j` and `k` are elements of an array, and all others are mutexes.
  * Before a letter: `?` tries, `!` writes, `~` waits on a condition variable with the mutex until its time is up, `*`
  * destroys the lock and makes it again, `#` only tries to destroy it. `@` takes all of `crowd`, more locks than the
@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,24 +118,48 @@ static int step(const char *at)
     return strchr("?!~*#", *at) ? 2 : 1;
 }
 
-static void *run(void *text)
+static void run(const char *at)
 {
-    for (const char *at = text; *at; at += step(at))
+    for (; *at && *at != '.'; at += step(at))
         ;
+}
+
+enum { THREADS = 4 };
+/* How many threads have run, and whether all have. */
+static atomic_int ran, over;
+
+static void *run_thread(void *text)
+{
+    run(text);
+    ran++;
+    while (!strchr(text, '.') && !over)
+        usleep(100);
     return NULL;
 }
 
-static void run_thread(const char *text)
+static void run_threads(const char *const texts[THREADS])
 {
-    pthread_t id;
-    if (pthread_create(&id, NULL, run, (void *)text) || pthread_join(id, NULL))
-        abort();
+    pthread_t ids[THREADS];
+    int number = 0;
+    for (; number < THREADS && texts[number]; number++) {
+        if (pthread_create(&ids[number], NULL, run_thread, (void *)texts[number]))
+            abort();
+        while (ran == number)
+            usleep(100);
+        if (strchr(texts[number], '.') && pthread_join(ids[number], NULL))
+            abort();
+    }
+    over = 1;
+    while (number--)
+        if (!strchr(texts[number], '.') && pthread_join(ids[number], NULL))
+            abort();
+    over = ran = 0;
 }
 
 static const struct {
-    const char *name, *threads[4];
+    const char *name, *threads[THREADS];
     /* What the first thread of all, and what a child of it, does meanwhile. */
-    const char *meanwhile, *child[2];
+    const char *meanwhile, *child[THREADS];
 } scenarios[] = {
     {.name = "pair", .threads = {"abBA", "baAB"}},
     {.name = "three", .threads = {"abBA", "bcCB", "caAC"}},
@@ -173,6 +198,9 @@ static const struct {
 
     {.name = "one thread", .threads = {"abBAbaAB"}},
     {.name = "two such threads", .threads = {"abBAbaAB", "abBAbaAB"}},
+    {.name = "never together", .threads = {"abBA.", "baAB"}},
+    {.name = "the third together", .threads = {"abBA.", "baAB", "abBA"}},
+    {.name = "three not together", .threads = {"abBA.", "bcCB", "caAC"}},
     {.name = "taken again", .threads = {"zazZAZ", "zaAZ"}},
     {.name = "wait", .threads = {"a~aA", "ab~bBA"}},
     {.name = "wait with a lock held", .threads = {"ba~bAB", "ba~bAB"}},
@@ -192,13 +220,12 @@ static const struct {
     {.name = "in a child", .threads = {"bB"}, .child = {"abBA", "baAB"}},
 };
 
-static void run_child(const char *const *threads)
+static void run_child(const char *const threads[THREADS])
 {
     pid_t child = fork();
     int status = 0;
     if (child == 0) {
-        for (int n = 0; n < 2 && threads[n]; n++)
-            run_thread(threads[n]);
+        run_threads(threads);
         _exit(0);
     }
     if (waitpid(child, &status, 0) != child || status)
@@ -213,10 +240,9 @@ int main(int arguments, char **names)
             continue;
         const char *meanwhile = scenarios[n].meanwhile;
         int first = meanwhile ? step(meanwhile) : 0;
-        for (int thread = 0; thread < 4 && scenarios[n].threads[thread]; thread++)
-            run_thread(scenarios[n].threads[thread]);
+        run_threads(scenarios[n].threads);
         if (meanwhile)
-            run((void *)(meanwhile + first));
+            run(meanwhile + first);
         if (scenarios[n].child[0])
             run_child(scenarios[n].child);
         return 0;

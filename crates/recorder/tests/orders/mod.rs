@@ -109,6 +109,11 @@ fn a_cycle_needs_as_many_threads_as_steps() {
 }
 
 #[test]
+fn the_threads_of_a_cycle_live_at_the_same_time() {
+    check(&[("never together", &[]), ("three not together", &[]), ("the third together", &["a b"])]);
+}
+
+#[test]
 fn the_end_of_a_wait_takes_the_mutex() {
     check(&[("wait", &[]), ("wait with the outer lock", &[]), ("wait with a lock held", &["a b"])]);
 }
