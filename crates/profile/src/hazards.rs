@@ -1,6 +1,6 @@
 //! Hazards: what a run shows of deadlocks that are possible, or happened, and of misuse.
 
-use crate::model::{CycleStep, LockCycle, LockId, Misuse, MisuseKind, Profile, StuckWait, ThreadId};
+use crate::model::{CycleStep, FrameId, LockCycle, LockId, Misuse, MisuseKind, Profile, SiteId, StuckWait, ThreadId};
 use crate::output::{deadlocks, names};
 use crate::template::{Serde, Words, context};
 use serde::Serialize;
@@ -16,6 +16,9 @@ pub struct Hazard {
     pub locks: Vec<String>,
     /// The call sites at which they were taken or awaited.
     pub sites: Vec<String>,
+    /// The files and lines of these sites, where they are known, each once.
+    #[serde(skip)]
+    pub places: Vec<(String, u32)>,
     /// Of a cycle: its steps.
     pub steps: Vec<HazardStep>,
     /// What happened, of others.
@@ -46,6 +49,7 @@ pub fn of(profile: &Profile) -> Vec<Hazard> {
         kind: "deadlock",
         locks: deadlock.waits.iter().map(|wait| wait.lock.clone()).collect(),
         sites: deadlock.waits.iter().flat_map(text).collect(),
+        places: Vec::new(),
         steps: Vec::new(),
         sentence: Some(deadlocks::sentence(deadlock)),
     });
@@ -56,6 +60,7 @@ pub fn of(profile: &Profile) -> Vec<Hazard> {
 fn of_misuse(profile: &Profile, misuse: &Misuse) -> Hazard {
     let (thread, lock) = (name(profile, misuse.thread), &misuse.lock);
     let innermost = misuse.stack.and_then(|stack| profile.stacks[stack as usize].first());
+    let of_site = |site: SiteId| profile.sites[site as usize].frames.first().copied();
     let place = innermost.map(|frame| names::frame(&profile.frames[*frame as usize]));
     let taken = misuse.taken_at.map(|site| names::site(profile, &profile.sites[site as usize]));
     let did = match misuse.kind {
@@ -75,17 +80,35 @@ fn of_misuse(profile: &Profile, misuse: &Misuse) -> Hazard {
         kind: "misuse",
         locks: vec![lock.clone()],
         sites: place.into_iter().chain(taken).collect(),
+        places: places(profile, innermost.copied().into_iter().chain(misuse.taken_at.and_then(of_site))),
         steps: Vec::new(),
         sentence: Some(format!("MISUSE: {thread} {did}{place_text}{state}.")),
     }
 }
 
+/// Returns the places of frames.
+fn places(profile: &Profile, frames: impl Iterator<Item = FrameId>) -> Vec<(String, u32)> {
+    let mut places = Vec::new();
+    for frame in frames.map(|frame| &profile.frames[frame as usize]) {
+        if let (Some(file), Some(line @ 1..)) = (&frame.file, frame.line) {
+            let place = (file.clone(), line);
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+    }
+    places
+}
+
 fn of_cycle(profile: &Profile, cycle: &LockCycle) -> Hazard {
+    let sites = cycle.steps.iter().flat_map(|step| [step.taken_at, step.held_at]);
+    let frames = sites.filter_map(|site| profile.sites[site as usize].frames.first().copied());
     let steps: Vec<HazardStep> = cycle.orders().map(|(step, taken)| of_step(profile, step, taken)).collect();
     Hazard {
         kind: "cycle",
         locks: steps.iter().map(|step| step.held.clone()).collect(),
         sites: steps.iter().flat_map(|step| [step.held_at.clone(), step.taken_at.clone()]).collect(),
+        places: places(profile, frames),
         steps,
         sentence: None,
     }
@@ -152,6 +175,7 @@ CYCLE of 2 locks: a, b. Threads that do this at the same time wait for each othe
     by thread 3; taken there 1,000 times
 ";
         assert_eq!(found[0].text(), expected);
+        assert_eq!(found[0].places, [("/src/x.c".to_owned(), 7)]);
         assert!(found[0].is_same(&of(&profile)[0]));
     }
 }

@@ -1,5 +1,6 @@
 //! `turnwise check`: runs a program under the recorder, and reports how its threads could wait for one another forever.
 
+mod sarif;
 mod suppressions;
 
 use crate::profile;
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use suppressions::{Suppression, Suppressions};
 use turnwise_present::ending::{CHECK_FAILED, print};
+use turnwise_present::json;
+use turnwise_present::output_file::OutputFile;
 use turnwise_profile::figures::plural;
 use turnwise_profile::hazards::{self, Hazard};
 use turnwise_profile::model::Profile;
@@ -39,6 +42,9 @@ pub(crate) struct Args {
     /// Print one line of JSON, after what the program prints
     #[arg(long)]
     json: bool,
+    /// Write the report to this file as SARIF 2.1.0, with what is suppressed and why
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
     /// Leave out what this file accepts, a line each: `lock PATTERN because REASON` for a lock by its name in the
     /// report, `site PATTERN because REASON` for a place; `*` stands for any text, and `#` begins a comment line
     #[arg(long, value_name = "FILE")]
@@ -67,9 +73,11 @@ struct Checked {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let suppressions = args.suppress.as_deref().map(Suppressions::read).transpose()?.unwrap_or_default();
+    let sarif = OutputFile::asked("--sarif", args.sarif.as_deref())?;
     let (profiles, status) = profile::of_each_process(&target)?;
     let checked = check(profiles, suppressions);
     print(&if args.json { line(&checked) } else { report(&checked) })?;
+    sarif.map_or(Ok(()), |file| file.write(json::text(&sarif::document(&checked))?.as_bytes()))?;
     if args.fail && !checked.found.is_empty() {
         eprintln!("turnwise: check: {}", number(checked.found.len()));
         return Ok(CHECK_FAILED.into());

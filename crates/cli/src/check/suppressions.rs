@@ -14,7 +14,7 @@ pub(super) struct Suppression {
     line: usize,
     of: Of,
     pattern: String,
-    reason: String,
+    pub(super) reason: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,14 @@ mod tests {
 
     fn hazard(locks: &[&str], sites: &[&str]) -> Hazard {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Hazard { kind: "cycle", locks: owned(locks), sites: owned(sites), steps: Vec::new(), sentence: None }
+        Hazard {
+            kind: "cycle",
+            locks: owned(locks),
+            sites: owned(sites),
+            places: Vec::new(),
+            steps: Vec::new(),
+            sentence: None,
+        }
     }
 
     #[test]

@@ -101,6 +101,31 @@ fn json_has_the_same() {
 }
 
 #[test]
+fn sarif_has_results_with_locations_and_suppressions() {
+    let folder = scratch();
+    let (program, accepted, file) =
+        (orders(folder.path()), folder.path().join("accepted"), folder.path().join("found.sarif"));
+    std::fs::write(&accepted, "lock c because it is accepted\n").unwrap();
+    let arguments =
+        ["check", "--sarif", shown(&file), "--suppress", shown(&accepted), "--", shown(&program), "two pairs"];
+    let (report, _) = expect(0, &arguments);
+    let value: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!((&value["version"], value["runs"].as_array().map(Vec::len)), (&"2.1.0".into(), Some(1)));
+    let rules = value["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let rules: Vec<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
+    assert_eq!(rules, ["cycle", "deadlock", "misuse"]);
+    let results = value["runs"][0]["results"].as_array().unwrap();
+    assert_eq!((results.len(), &results[0]["ruleId"], &results[0]["level"]), (2, &"cycle".into(), &"warning".into()));
+    let message = results[0]["message"]["text"].as_str().unwrap();
+    assert!(message.starts_with("CYCLE of 2 locks") && report.contains(message), "{message}");
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert!(place["artifactLocation"]["uri"].as_str().unwrap().ends_with("/tests/c/orders.c"), "{place}");
+    assert!(place["region"]["startLine"].as_u64() > Some(1), "{place}");
+    let accepted = serde_json::json!([{ "kind": "external", "justification": "it is accepted" }]);
+    assert_eq!((&results[0]["suppressions"], &results[1]["suppressions"]), (&serde_json::json!([]), &accepted));
+}
+
+#[test]
 fn a_deadlock_that_happened_and_misuse_are_hazards() {
     let folder = scratch();
     let (report, _) = expect(1, &["check", "--fail", "--", shown(&orders(folder.path())), "released by another"]);
