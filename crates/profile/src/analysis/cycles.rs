@@ -3,8 +3,8 @@
 //!
 //! A cycle is only one if threads can stand in all its steps at once. So each step needs a thread of its own, and there
 //! is a moment at which all these are alive; no two may hold the same lock, unless both read (a lock above both orders
-//! is a gate that lets one thread pass at a time); and a reader does not wait for a reader. Of cycles that share a step,
-//! the shortest is found.
+//! is a gate that lets one thread pass at a time); and a reader does not wait for a reader. Of cycles that share a
+//! step, the shortest is found.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;

@@ -1,7 +1,8 @@
 /*
  * Orders of locks: `orders NAME`. The threads of a scenario run one after the other, so that none waits; each is a
- * text, and lives until all have run, or with `.` at its end, only until the next begins. A lower-case letter takes a lock, an upper-case one releases it; of the locks, `r` and `s` are readers-writer
- * locks, `z` is recursive, `p` a spin lock, `i`, `j` and `k` are elements of an array, and all others are mutexes.
+ * text, and lives until all have run, or with `.` at its end, only until the next begins. A lower-case letter takes a
+ * lock, an upper-case one releases it; of the locks, `r` and `s` are readers-writer locks, `z` is recursive, `p` a spin
+ * lock, `i`, `j` and `k` are elements of an array, and all others are mutexes.
  * Before a letter: `?` tries, `!` writes, `~` waits on a condition variable with the mutex until its time is up, `*`
  * destroys the lock and makes it again, `#` only tries to destroy it. `@` takes all of `crowd`, more locks than the
  * recorder follows, `=` releases them, and `%` takes and releases many others by turns.

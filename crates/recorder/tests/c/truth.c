@@ -199,33 +199,11 @@ static void *other_way(void *unused)
     return unused;
 }
 
-static atomic_int ran;
-
-static void *run_and_stay(void *ways)
-{
-    ((void *(*)(void *))ways)(NULL);
-    ran++;
-    while (ran < 2)
-        usleep(100);
-    return NULL;
-}
-
-/* Runs one after the other, in threads that live until both have run. */
-static int together(void *(*one)(void *), void *(*other)(void *))
-{
-    pthread_t ids[2];
-    if (pthread_create(&ids[0], NULL, run_and_stay, (void *)one))
-        abort();
-    while (ran < 1)
-        usleep(100);
-    if (pthread_create(&ids[1], NULL, run_and_stay, (void *)other))
-        abort();
-    return pthread_join(ids[0], NULL) || pthread_join(ids[1], NULL);
-}
-
 static int inversion(void)
 {
-    return together(one_way, other_way);
+    one_way(NULL); /* the first thread lives until the other has ended */
+    pthread_join(start(other_way), NULL);
+    return 0;
 }
 
 enum { FLOOD = 16384 };
@@ -246,7 +224,9 @@ static void *flooded_way(void *unused)
 
 static int orders(void)
 {
-    return together(flooded_way, other_way);
+    flooded_way(NULL);
+    pthread_join(start(other_way), NULL);
+    return 0;
 }
 
 static void *both_ways(void *unused)
@@ -262,7 +242,9 @@ static void *both_ways(void *unused)
 static int heir(void)
 {
     pthread_join(start(both_ways), NULL);
-    return together(one_way, other_way);
+    other_way(NULL);
+    pthread_join(start(one_way), NULL);
+    return 0;
 }
 
 /* Under one another; given back in the order in which they were taken; one of them twice; more than are followed. */
@@ -320,7 +302,9 @@ static int under(void)
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&place, &attributes);
-    return together(nested, backwards);
+    nested(NULL);
+    pthread_join(start(backwards), NULL);
+    return 0;
 }
 
 static void *on_b(void *unused)
