@@ -22,6 +22,9 @@ pub struct CycleStep {
     pub taken_at: SiteId,
     /// The threads that did so.
     pub threads: Vec<ThreadId>,
+    /// All locks that are held then, and whether only for reading.
+    #[serde(skip)]
+    pub guards: Vec<(LockId, bool)>,
 }
 
 impl LockCycle {

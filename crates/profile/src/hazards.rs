@@ -40,6 +40,8 @@ pub struct HazardStep {
     pub threads: BTreeMap<String, u64>,
     /// How often threads took the lock there, under whichever locks.
     pub times: u64,
+    /// Of a cycle across runs: a run that shows the step.
+    pub run: Option<String>,
 }
 
 /// Returns all hazards of a profile: deadlocks, cycles, misuse.
@@ -53,7 +55,13 @@ pub fn of(profile: &Profile) -> Vec<Hazard> {
         steps: Vec::new(),
         sentence: Some(deadlocks::sentence(deadlock)),
     });
-    let cycles = profile.cycles.iter().map(|cycle| of_cycle(profile, cycle));
+    let steps =
+        |cycle: &LockCycle| cycle.orders().map(|(step, taken)| of_step(profile, step, taken)).collect::<Vec<_>>();
+    let cycles = profile.cycles.iter().map(|cycle| {
+        let sites = cycle.steps.iter().flat_map(|step| [step.taken_at, step.held_at]);
+        let frames = sites.filter_map(|site| profile.sites[site as usize].frames.first().copied());
+        Hazard { places: places(profile, frames), ..of_cycle(steps(cycle)) }
+    });
     deadlocks.chain(cycles).chain(profile.misuses.iter().map(|misuse| of_misuse(profile, misuse))).collect()
 }
 
@@ -100,15 +108,13 @@ fn places(profile: &Profile, frames: impl Iterator<Item = FrameId>) -> Vec<(Stri
     places
 }
 
-fn of_cycle(profile: &Profile, cycle: &LockCycle) -> Hazard {
-    let sites = cycle.steps.iter().flat_map(|step| [step.taken_at, step.held_at]);
-    let frames = sites.filter_map(|site| profile.sites[site as usize].frames.first().copied());
-    let steps: Vec<HazardStep> = cycle.orders().map(|(step, taken)| of_step(profile, step, taken)).collect();
+/// Returns the hazard of a cycle.
+pub(crate) fn of_cycle(steps: Vec<HazardStep>) -> Hazard {
     Hazard {
         kind: "cycle",
         locks: steps.iter().map(|step| step.held.clone()).collect(),
         sites: steps.iter().flat_map(|step| [step.held_at.clone(), step.taken_at.clone()]).collect(),
-        places: places(profile, frames),
+        places: Vec::new(),
         steps,
         sentence: None,
     }
@@ -123,10 +129,10 @@ fn of_step(profile: &Profile, step: &CycleStep, taken: LockId) -> HazardStep {
     }
     let times = profile.sites[step.taken_at as usize].usage.acquisitions;
     let (held_at, taken_at) = (site(step.held_at), site(step.taken_at));
-    HazardStep { held: lock(step.held), held_at, taken: lock(taken), taken_at, threads, times }
+    HazardStep { held: lock(step.held), held_at, taken: lock(taken), taken_at, threads, times, run: None }
 }
 
-fn name(profile: &Profile, thread: ThreadId) -> String {
+pub(crate) fn name(profile: &Profile, thread: ThreadId) -> String {
     let thread = &profile.threads[thread as usize];
     if thread.name.is_empty() { format!("thread {}", thread.tid) } else { thread.name.clone() }
 }
@@ -161,7 +167,8 @@ mod tests {
         }
         let thread = |name: &str, tid| Thread { name: name.to_owned(), tid, ..Thread::default() };
         profile.threads = vec![thread("worker", 1), thread("worker", 2), thread("", 3)];
-        let step = |held: u32, threads| CycleStep { held, held_at: held, taken_at: 1 - held, threads };
+        let step =
+            |held: u32, threads| CycleStep { held, held_at: held, taken_at: 1 - held, threads, guards: Vec::new() };
         profile.cycles = vec![LockCycle { steps: vec![step(0, vec![0, 1]), step(1, vec![2])] }];
         let found = of(&profile);
         assert_eq!((found.len(), found[0].locks.join(" ")), (1, "a b".to_owned()));

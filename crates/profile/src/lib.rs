@@ -2,7 +2,8 @@
 //!
 //! `turnwise profile` runs a program under the recorder; [`analysis`] makes a [`model::Profile`] of the recording, with
 //! names from [`symbols`]; everything that shows, stores or judges a profile starts from there: [`text`], [`output`]
-//! and [`advice`]; [`hazards`] are what `turnwise check` reports; [`policy_rules`] name its locks for a policy file.
+//! and [`advice`]; [`hazards`] are what `turnwise check` reports, [`learned`] what it
+//! remembers; [`policy_rules`] name its locks for a policy file.
 //! [`waits`] makes a profile of waits that were observed one by one, in futex calls or in a live program. [`template`]
 //! has the words of all texts.
 
@@ -13,6 +14,7 @@ mod danger;
 pub mod figures;
 pub mod hazards;
 mod kind;
+pub mod learned;
 pub mod model;
 pub mod output;
 pub mod policy_rules;

@@ -49,6 +49,9 @@ pub struct Profile {
     pub awaited: Vec<Awaited>,
     /// Orders of locks that lead back to their beginning.
     pub cycles: Vec<LockCycle>,
+    /// All orders of locks.
+    #[serde(skip)]
+    pub orders: Vec<CycleStep>,
     /// What threads did with mutexes though POSIX forbids it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misuses: Vec<Misuse>,

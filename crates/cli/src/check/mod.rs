@@ -5,17 +5,20 @@ mod suppressions;
 
 use crate::profile;
 use crate::target::{SAMPLE_HELP, Target, long_help};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::json;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use suppressions::{Suppression, Suppressions};
 use turnwise_present::ending::{CHECK_FAILED, print};
 use turnwise_present::json;
 use turnwise_present::output_file::OutputFile;
+use turnwise_present::{input_file, printable};
 use turnwise_profile::figures::plural;
 use turnwise_profile::hazards::{self, Hazard};
+use turnwise_profile::learned::Learned;
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::took_none;
 
@@ -49,6 +52,11 @@ pub(crate) struct Args {
     /// report, `site PATTERN because REASON` for a place; `*` stands for any text, and `#` begins a comment line
     #[arg(long, value_name = "FILE")]
     suppress: Option<PathBuf>,
+    /// Remember the orders of this run in this file, made if there is none, and find cycles of which some steps are of
+    /// earlier runs. A lock is the same there if its name in the report is; locks of one array, or made at one place,
+    /// have no order among them. Give each program a file, and remove it when the program has changed
+    #[arg(long, value_name = "FILE")]
+    learn: Option<PathBuf>,
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -58,6 +66,7 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise check -- ./server --self-test
   turnwise check --fail --suppress locks.accepted -- ctest
+  for test in tests/*; do turnwise check --learn locks.json -- $test; done
   turnwise check --json -- ./server | tail -n 1 | jq '.hazards[].locks'";
 
 struct Checked {
@@ -74,10 +83,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let suppressions = args.suppress.as_deref().map(Suppressions::read).transpose()?.unwrap_or_default();
     let sarif = OutputFile::asked("--sarif", args.sarif.as_deref())?;
+    let learn = OutputFile::asked("--learn", args.learn.as_deref())?;
+    let learned_before = || args.learn.as_deref().map(learned_before).transpose();
+    learned_before()?;
     let (profiles, status) = profile::of_each_process(&target)?;
-    let checked = check(profiles, suppressions);
+    // Read again: another run may have ended meanwhile.
+    let mut learned = learned_before()?;
+    let (across, is_complete) = learned.as_mut().map_or((Vec::new(), true), |learned| learned.learn(&profiles));
+    if !is_complete {
+        eprintln!("turnwise: check: --learn: not all orders of all runs were searched for cycles");
+    }
+    let checked = check(profiles, across, suppressions);
     print(&if args.json { line(&checked) } else { report(&checked) })?;
     sarif.map_or(Ok(()), |file| file.write(json::text(&sarif::document(&checked))?.as_bytes()))?;
+    learn.map_or(Ok(()), |file| file.write(json::text(&learned)?.as_bytes()))?;
     if args.fail && !checked.found.is_empty() {
         eprintln!("turnwise: check: {}", number(checked.found.len()));
         return Ok(CHECK_FAILED.into());
@@ -89,9 +108,22 @@ fn number(found: usize) -> String {
     plural(found as u64, "hazard found", "hazards found")
 }
 
-fn check(profiles: Vec<Profile>, mut suppressions: Suppressions) -> Checked {
+/// Returns what earlier runs have written to a file; nothing if it does not exist.
+fn learned_before(file: &Path) -> Result<Learned> {
+    let text = match input_file::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Learned::default()),
+        text => text.map_err(anyhow::Error::from),
+    };
+    text.and_then(|text| Learned::read(&text)).with_context(|| {
+        let shown = printable(&file.display().to_string()).into_owned();
+        format!("--learn {shown}: `turnwise check --learn` did not write this; remove it, or name another file")
+    })
+}
+
+/// `across`: cycles across runs.
+fn check(profiles: Vec<Profile>, across: Vec<Hazard>, mut suppressions: Suppressions) -> Checked {
     let (mut found, mut suppressed): (Vec<Hazard>, Vec<(Hazard, Suppression)>) = (Vec::new(), Vec::new());
-    for hazard in profiles.iter().flat_map(hazards::of) {
+    for hazard in profiles.iter().flat_map(hazards::of).chain(across) {
         let is_known =
             found.iter().chain(suppressed.iter().map(|(known, _)| known)).any(|known| known.is_same(&hazard));
         if is_known {

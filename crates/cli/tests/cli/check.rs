@@ -82,6 +82,30 @@ fn what_is_accepted_needs_a_reason() {
 }
 
 #[test]
+fn runs_that_never_meet_find_cycles_together() {
+    let folder = scratch();
+    let program = orders(folder.path());
+    let file = folder.path().join("learned.json");
+    let check = |scenario: &str, status: i32| {
+        expect(status, &["check", "--fail", "--learn", shown(&file), "--", shown(&program), scenario]).0
+    };
+    assert!(check("one thread", 0).contains("No process had two threads"));
+    assert!(check("one order", 0).contains("Nothing found"), "one run has both orders of each pair");
+    let report = check("c above a", 1);
+    for part in
+        ["CYCLE of 2 locks: a, c.", ", in process ", " of this run\n", ", in an earlier run of ", "orders one order\n"]
+    {
+        assert!(report.contains(part), "no {part:?} in:\n{report}");
+    }
+    assert!(report.contains("1 hazard found") && check("readers", 0).contains("Nothing found"), "{report}");
+    std::fs::write(&file, "{}").unwrap();
+    let parts =
+        ["--learn ", "learned.json: `turnwise check --learn` did not write this; remove it, or name another file"];
+    expect_complaint(2, &["check", "--learn", shown(&file), "--", "true"], &parts);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "{}");
+}
+
+#[test]
 fn json_has_the_same() {
     let folder = scratch();
     let program = orders(folder.path());

@@ -12,31 +12,34 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 /// A lock, and whether it is held or taken only for reading.
-pub(super) type Mode = (u32, bool);
+pub(crate) type Mode = (u32, bool);
 
 /// A way to take one lock while holding another.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) held: Mode,
-    pub(super) taken: Mode,
+pub(crate) struct Step {
+    pub(crate) held: Mode,
+    pub(crate) taken: Mode,
     /// All locks that are held then, in their order.
-    pub(super) guards: Rc<[Mode]>,
+    pub(crate) guards: Rc<[Mode]>,
     /// The threads that did so; each once.
-    pub(super) threads: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
 }
 
 /// Steps looked at before the search ends, however many are left: about a second.
 const EFFORT: u64 = 10_000_000;
 const MOST_CYCLES: usize = 1000;
 /// The most steps of a cycle.
-const LONGEST: usize = 32;
+pub(crate) const LONGEST: usize = 32;
 
 /// When a thread began and ended.
-pub(super) type Life = (u64, u64);
+pub(crate) type Life = (u64, u64);
+
+/// Whether steps that make a cycle are one to be found.
+pub(crate) type Accepts<'a> = &'a dyn Fn(&[usize]) -> bool;
 
 /// Returns cycles of steps (by their place), shortest first, and whether all were searched. No two have a pair of locks
 /// in the same order. `lives`: of each thread.
-pub(super) fn find(steps: &[Step], lives: &[Life]) -> (Vec<Vec<usize>>, bool) {
+pub(crate) fn find(steps: &[Step], lives: &[Life], accepts: Accepts<'_>) -> (Vec<Vec<usize>>, bool) {
     let life = |thread: u32| lives.get(thread as usize).copied().unwrap_or((0, u64::MAX));
     let by_begin = |step: &Step| {
         let mut threads: Vec<(Life, u32)> = step.threads.iter().map(|thread| (life(*thread), *thread)).collect();
@@ -45,7 +48,7 @@ pub(super) fn find(steps: &[Step], lives: &[Life]) -> (Vec<Vec<usize>>, bool) {
     };
     let threads = steps.iter().map(by_begin).collect();
     let (from, back) = (HashMap::new(), HashMap::new());
-    let mut search = Search { steps, threads, from, back, most: 0, passed: HashSet::new(), effort: EFFORT };
+    let mut search = Search { steps, threads, accepts, from, back, most: 0, passed: HashSet::new(), effort: EFFORT };
     let mut found = Vec::new();
     search.index();
     let mut length = 2;
@@ -67,6 +70,7 @@ struct Search<'a> {
     steps: &'a [Step],
     /// The threads of each step, in the order of their begins.
     threads: Vec<Vec<(Life, u32)>>,
+    accepts: Accepts<'a>,
     /// The steps that may be in a cycle, by the lock that is held.
     from: HashMap<u32, Vec<usize>>,
     /// The locks that are held in them, by the lock that is taken.
@@ -160,7 +164,7 @@ impl Search<'_> {
                 continue;
             }
             path.push(step);
-            let closes = left > 1 || waits(&self.steps[step], &self.steps[path[0]]);
+            let closes = left > 1 || (waits(&self.steps[step], &self.steps[path[0]]) && (self.accepts)(path));
             if closes && self.have_threads(path) && (left == 1 || self.extend(path, start, left - 1, distances)) {
                 return true;
             }
@@ -256,7 +260,7 @@ mod tests {
 
     /// Searches the steps of threads that live all the time.
     fn find(steps: &[Step]) -> (Vec<Vec<usize>>, bool) {
-        super::find(steps, &[(0, u64::MAX); 20])
+        super::find(steps, &[(0, u64::MAX); 20], &|_| true)
     }
 
     /// Returns the locks of each cycle, in its order.
@@ -295,7 +299,7 @@ mod tests {
 
     #[test]
     fn there_is_a_moment_at_which_a_thread_for_each_step_is_alive() {
-        let found = |steps: &[Step], lives: &[Life]| super::find(steps, lives).0.len();
+        let found = |steps: &[Step], lives: &[Life]| super::find(steps, lives, &|_| true).0.len();
         let pair = [step(0, &[1], 2), step(1, &[2], 1)].concat();
         assert_eq!(found(&pair, &[(0, 5), (6, 9)]), 0, "one after the other");
         assert_eq!([found(&pair, &[(0, 6), (6, 9)]), found(&pair, &[(4, 5), (1, u64::MAX)])], [1, 1]);
@@ -322,7 +326,7 @@ mod tests {
         let lives: Vec<Life> = (0..count).map(|at| (2 * at, 2 * at + 1)).collect();
         let mut both = [step(0, &[1], 2), step(0, &[2], 1)].concat();
         both.iter_mut().for_each(|step| step.threads.extend(1..count as u32));
-        assert_eq!(super::find(&both, &lives), (vec![], true));
+        assert_eq!(super::find(&both, &lives, &|_| true), (vec![], true));
     }
 
     #[test]

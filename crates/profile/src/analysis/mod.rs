@@ -2,7 +2,7 @@
 
 mod clock;
 mod conditions;
-mod cycles;
+pub(crate) mod cycles;
 mod deadlocks;
 mod lines;
 pub(crate) mod lock_classes;
@@ -115,15 +115,16 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording, pending, sleeps);
     let uncounted = uncounted(recording, &sites);
-    let (cycles, is_complete) = order::cycles(recording);
-    let in_cycles = cycles.iter().flatten().map(|step| step.held.0).collect();
+    let orders = order::collect(recording);
+    let in_cycles = orders.cycles.iter().flatten().map(|step| step.held.0).collect();
     let left_out = sites.keep(MOST_LOCKS, &in_cycles);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
     profile.threads = threads::all(&work);
     waits::fill(&mut work, &sites, &mut profile);
     profile.conditions = conditions::all(&mut work, &sites);
     profile.awaited = sleeps.awaited(&mut work);
-    profile.cycles = order::in_profile(&cycles, &sites);
+    profile.cycles = order::in_profile(&orders.cycles, &sites);
+    profile.orders = order::all(&orders, &sites);
     profile.shared_lines = lines::shared(recording, &sites, &profile);
     names::fill(&mut work, &sites, &mut profile);
     profile.misuses = misuses::all(&mut work, &sites, &profile);
@@ -135,7 +136,7 @@ pub fn analyse_with(recording: &Recording, kept: &Kept) -> Result<Profile> {
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording) + uncounted;
     profile.recording.missing = missing(header);
     profile.recording.remarks = remarks(recording, left_out, troubles);
-    if !is_complete {
+    if !orders.is_complete {
         let remark = "the locks are taken in too many orders: not all were searched for cycles".to_owned();
         profile.recording.remarks.push(remark);
     }

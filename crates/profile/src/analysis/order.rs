@@ -13,11 +13,20 @@ pub(super) struct PlacedStep {
     pub(super) held: Key,
     /// The lock that is taken under it, and where.
     pub(super) taken: Key,
+    guards: Rc<[Mode]>,
     threads: Vec<u32>,
 }
 
-/// Returns cycles of steps that threads could do at the same time, and whether all were searched.
-pub(super) fn cycles(recording: &Recording) -> (Vec<Vec<PlacedStep>>, bool) {
+/// The orders of a run.
+pub(super) struct Orders {
+    all: Vec<PlacedStep>,
+    /// Cycles of steps that threads could do at the same time.
+    pub(super) cycles: Vec<Vec<PlacedStep>>,
+    /// Whether all were searched.
+    pub(super) is_complete: bool,
+}
+
+pub(super) fn collect(recording: &Recording) -> Orders {
     type Way = (Key, Key, Rc<[Mode]>);
     let mut ways: BTreeMap<Way, BTreeSet<u32>> = BTreeMap::new();
     for (thread, taken, held) in acquisitions(recording) {
@@ -37,12 +46,13 @@ pub(super) fn cycles(recording: &Recording) -> (Vec<Vec<PlacedStep>>, bool) {
     let places: Vec<(Key, Key)> = ways.into_keys().map(|(held, taken, _)| (held, taken)).collect();
     let placed = |step: &usize| {
         let (held, taken) = places[*step];
-        PlacedStep { held, taken, threads: steps[*step].threads.clone() }
+        PlacedStep { held, taken, guards: steps[*step].guards.clone(), threads: steps[*step].threads.clone() }
     };
     let lives =
         recording.threads.iter().map(|thread| (thread.began, if thread.ended == 0 { u64::MAX } else { thread.ended }));
-    let (found, is_complete) = cycles::find(&steps, &lives.collect::<Vec<_>>());
-    (found.iter().map(|cycle| cycle.iter().map(placed).collect()).collect(), is_complete)
+    let (found, is_complete) = cycles::find(&steps, &lives.collect::<Vec<_>>(), &|_| true);
+    let cycles = found.iter().map(|cycle| cycle.iter().map(placed).collect()).collect();
+    Orders { all: (0..steps.len()).map(|step| placed(&step)).collect(), cycles, is_complete }
 }
 
 /// Returns the acquisitions of locks under others: the thread, the lock with its site, and all locks held with theirs.
@@ -76,16 +86,8 @@ fn mode((lock, site): Key) -> Mode {
 
 /// Returns the cycles as a profile has them, each from its first lock there.
 pub(super) fn in_profile(cycles: &[Vec<PlacedStep>], sites: &Sites) -> Vec<LockCycle> {
-    let step = |step: &PlacedStep| {
-        Some(CycleStep {
-            held: sites.lock_id(step.held.0)?,
-            held_at: sites.id(step.held)?,
-            taken_at: sites.id(step.taken)?,
-            threads: step.threads.clone(),
-        })
-    };
     let cycle = |cycle: &Vec<PlacedStep>| {
-        let mut steps = cycle.iter().map(step).collect::<Option<Vec<_>>>()?;
+        let mut steps = cycle.iter().map(|step| self::step(step, sites)).collect::<Option<Vec<_>>>()?;
         let first = (0..steps.len()).min_by_key(|place| steps[*place].held)?;
         steps.rotate_left(first);
         Some(LockCycle { steps })
@@ -93,4 +95,20 @@ pub(super) fn in_profile(cycles: &[Vec<PlacedStep>], sites: &Sites) -> Vec<LockC
     let mut found: Vec<LockCycle> = cycles.iter().filter_map(cycle).collect();
     found.sort_by_key(|cycle| (cycle.steps.len(), cycle.steps[0].held));
     found
+}
+
+/// Returns all orders as a profile has them, but those under a lock that it leaves out.
+pub(super) fn all(orders: &Orders, sites: &Sites) -> Vec<CycleStep> {
+    let known = orders.all.iter().filter_map(|placed| Some((placed, step(placed, sites)?)));
+    known.filter(|(placed, step)| step.guards.len() == placed.guards.len()).map(|(_, step)| step).collect()
+}
+
+fn step(step: &PlacedStep, sites: &Sites) -> Option<CycleStep> {
+    Some(CycleStep {
+        held: sites.lock_id(step.held.0)?,
+        held_at: sites.id(step.held)?,
+        taken_at: sites.id(step.taken)?,
+        threads: step.threads.clone(),
+        guards: step.guards.iter().filter_map(|(lock, reads)| Some((sites.lock_id(*lock)?, *reads))).collect(),
+    })
 }

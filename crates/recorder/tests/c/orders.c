@@ -168,6 +168,7 @@ static const struct {
     {.name = "two pairs", .threads = {"abBA", "baAB", "bcCB", "cbBC"}},
     {.name = "one order", .threads = {"abcCBA", "bcCB", "acCA"}},
     {.name = "spin lock", .threads = {"apPA", "paAP"}},
+    {.name = "c above a", .threads = {"caAC"}},
     {.name = "in part", .threads = {"abcCBA", "caAC"}},
 
     {.name = "gate", .threads = {"gabBAG", "gbaABG"}},

@@ -50,8 +50,12 @@ pub(super) fn lock_with_site(profile: &mut Profile, all: Usage) -> LockId {
 /// Returns the cycle of these locks, each taken under the one before at the site of its number.
 pub(super) fn cycle(locks: &[LockId]) -> LockCycle {
     let orders = locks.iter().zip(locks.iter().cycle().skip(1));
-    let step =
-        |(&held, &taken): (&LockId, &LockId)| CycleStep { held, held_at: held, taken_at: taken, threads: vec![] };
+    let step = |(&held, &taken): (&LockId, &LockId)| CycleStep {
+        held,
+        held_at: held,
+        taken_at: taken,
+        ..CycleStep::default()
+    };
     LockCycle { steps: orders.map(step).collect() }
 }
 
