@@ -71,11 +71,8 @@ enum Command {
 }
 
 /// The separate program for questions about locks and machines.
-const LAB: Sibling = Sibling {
-    program: "turnwise-lab",
-    package: "turnwise-lab",
-    commands: &["bench", "sim", "calibrate", "reproduce", "mount"],
-};
+const LAB: Sibling =
+    Sibling { program: "turnwise-lab", package: "turnwise-lab", commands: &["bench", "sim", "calibrate", "reproduce"] };
 
 #[global_allocator]
 static MEMORY: limits::Memory = limits::Memory;

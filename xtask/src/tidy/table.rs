@@ -224,8 +224,7 @@ mod tests {
 
     #[test]
     fn numbers_of_waiting_stand_in_their_tables() {
-        let text =
-            "const REST_NS: u64 = 4_000;\nconst BACK: u32 = 2;\nconst POLLS: usize = 3;\nconst DAY_NS: u64 = 9;\n";
+        let text = "const REST_NS: u64 = 4_000;\nconst BACK: u32 = 2;\nconst POLLS: usize = 3;\n";
         assert_eq!(lines("number-elsewhere", &[("crates/turnwise/src/mutex/spin.rs", text)]), [1, 3]);
         for elsewhere in ["crates/turnwise/src/platform/limits.rs", "crates/turnwise/src/events.rs"] {
             assert!(lines("number-elsewhere", &[(elsewhere, text)]).is_empty());

@@ -74,7 +74,7 @@ impl Thread {
 
 /// What a spinning thread waits for.
 pub(crate) struct Watch {
-    lines: [u32; 3],
+    lines: [u32; 2],
     count: u8,
     /// Whether it also ends when another thread wants its CPU.
     pub(super) need_resched: bool,
@@ -85,8 +85,13 @@ pub(crate) struct Watch {
 impl Watch {
     /// # Safety
     /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
-    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, need_resched: bool, ready: *mut dyn FnMut() -> bool) -> Watch {
-        Watch { lines, count, need_resched, ready }
+    pub(crate) unsafe fn new(
+        line: u32,
+        other: Option<u32>,
+        need_resched: bool,
+        ready: *mut dyn FnMut() -> bool,
+    ) -> Watch {
+        Watch { lines: [line, other.unwrap_or(0)], count: 1 + u8::from(other.is_some()), need_resched, ready }
     }
 
     pub(super) fn lines(&self) -> &[u32] {

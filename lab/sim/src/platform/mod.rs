@@ -88,7 +88,7 @@ unsafe impl Platform for Sim {
             let value = word.load(Ordering::Relaxed);
             ready(value).then_some(value)
         };
-        spin::spin(&[address(word)], limit, Location::caller(), look)
+        spin::spin(address(word), limit, Location::caller(), look)
     }
 
     #[track_caller]

@@ -14,9 +14,9 @@ type CallSite = &'static Location<'static>;
 /// Spin hints between two questions to the clock, outside of a kernel.
 const HINTS_PER_CLOCK: Ps = 32;
 
-/// Spins on one or two words until `look` has a result.
+/// Spins on a word until `look` has a result.
 pub(super) fn spin<R>(
-    words: &[usize],
+    word: usize,
     limit: SpinLimit,
     at: CallSite,
     mut look: impl FnMut() -> Option<R>,
@@ -25,7 +25,7 @@ pub(super) fn spin<R>(
     let mut checks = Checks::new(limit);
     let poll_ns = policy().poll_ns as u32;
     let (mut still_ns, mut changes, mut rest_ns): (u32, u32, u32) = (0, 0, poll_ns);
-    load(words, at);
+    load(word, at);
     let mut looks = 0;
     loop {
         if let Some(result) = engine::for_free(&mut look) {
@@ -38,11 +38,11 @@ pub(super) fn spin<R>(
         let looked = engine::with(|e| e.now);
         checks.ask(limit, at)?;
         if engine::with(|e| e.now) != looked && engine::for_free(&mut look).is_some() {
-            load(words, at); // written while it asked: nothing would report it
+            load(word, at); // written while it asked: nothing would report it
             continue;
         }
         if let Some(still_max_ns) = limit.still_ns {
-            let unchanged = rest(rest_ns, words[0], at);
+            let unchanged = rest(rest_ns, word, at);
             still_ns = if unchanged { still_ns.saturating_add(poll_ns) } else { 0 };
             let away = !unchanged && limit.batches;
             rest_ns = if away { policy().away_ns(engine::with(|e| e.line_ns), changes) } else { poll_ns };
@@ -51,18 +51,16 @@ pub(super) fn spin<R>(
                 return Err(SpinEnd::Deadline);
             }
         } else {
-            match park(words, limit, &checks, at, &mut look) {
+            match park(word, limit, &checks, at, &mut look) {
                 SpinEnded::Reloaded | SpinEnded::Deadline => {}
-                SpinEnded::Rescheduled => load(words, at),
+                SpinEnded::Rescheduled => load(word, at),
             }
         }
     }
 }
 
-fn load(words: &[usize], at: CallSite) {
-    for &word in words {
-        engine::reach(word, Op::Load, Doing::new(Kind::Spin, at));
-    }
+fn load(word: usize, at: CallSite) {
+    engine::reach(word, Op::Load, Doing::new(Kind::Spin, at));
 }
 
 /// Backs off, then polls, and learns what that costs; returns whether the line was still in the CPU's cache.
@@ -71,7 +69,7 @@ fn rest(ns: u32, word: usize, at: CallSite) -> bool {
     const UNCHANGED_NS: u32 = 12;
     engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
     let begin = engine::with(|e| e.now);
-    load(&[word], at);
+    load(word, at);
     engine::with(|e| {
         let took = ((e.now - begin) / NS).min(4096) as u32;
         let unchanged = took <= UNCHANGED_NS;
@@ -137,9 +135,9 @@ fn must_go() -> bool {
     engine::with(|e| e.need_resched()) == Some(true)
 }
 
-/// Parks the thread on the words' lines, and in a kernel on the line that shows whether the owner runs.
+/// Parks the thread on the word's line, and in a kernel on the line that shows whether the owner runs.
 fn park<R>(
-    words: &[usize],
+    word: usize,
     limit: SpinLimit,
     checks: &Checks,
     at: CallSite,
@@ -155,17 +153,10 @@ fn park<R>(
     // SAFETY: only the lifetime changes; the watch ends before this function returns.
     let ready: *mut (dyn FnMut() -> bool + 'static) = unsafe { std::mem::transmute(ready) };
     engine::with(|e| {
-        let mut lines = [0; 3];
-        let mut count = 0;
-        for word in words.iter().copied().chain(owner.as_ref().map(|word| word.address().addr())) {
-            let line = e.line(word);
-            if !lines[..count].contains(&line) {
-                lines[count] = line;
-                count += 1;
-            }
-        }
+        let line = e.line(word);
+        let owners = owner.as_ref().map(|word| e.line(word.address().addr())).filter(|owners| *owners != line);
         // SAFETY: `ready` stays in this frame, which is suspended below and continues when the watch has ended.
-        let watch = unsafe { Watch::new(lines, count as u8, limit.need_resched, ready) };
+        let watch = unsafe { Watch::new(line, owners, limit.need_resched, ready) };
         e.watch(watch, checks.wake_at(limit), at);
     });
     engine::suspend();
