@@ -10,10 +10,11 @@ pub(crate) struct Tree {
     pub(crate) files: Vec<File>,
 }
 
-/// One text file.
+/// One file.
 pub(crate) struct File {
     /// Relative to the workspace's folder, with `/`.
     pub(crate) path: String,
+    /// Empty if it is not UTF-8.
     pub(crate) text: String,
     /// Of a Rust file that parses.
     pub(crate) syntax: Option<syn::File>,
@@ -22,8 +23,9 @@ pub(crate) struct File {
 impl Tree {
     /// Returns the workspace of the working directory.
     pub(crate) fn of_workspace() -> Result<Tree> {
-        // Others are deleted but not yet staged, or not text: nothing to check.
-        let file = |name: &String| Some(File::new(name, std::fs::read_to_string(name).ok()?));
+        // Others are deleted but not yet staged: nothing to check. A file that is no text can be linked to.
+        let file =
+            |name: &String| Some(File::new(name, String::from_utf8(std::fs::read(name).ok()?).unwrap_or_default()));
         Ok(Tree { files: tracked(Path::new("."))?.iter().filter_map(file).collect() })
     }
 
